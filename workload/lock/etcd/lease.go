@@ -1,0 +1,111 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/leasehold-checker/leasehold/histories"
+	"github.com/leasehold-checker/leasehold/workload/lock"
+)
+
+// lease is one hold: a locked mutex and the session that carries it.
+type lease struct {
+	*attempt
+	owner    clientv3.Cmp // the mutex's own test whether it holds the lock
+	token    int64
+	lost     chan struct{}
+	released atomic.Bool
+
+	mu    sync.Mutex // guards mutex, which is for one goroutine
+	mutex *concurrency.Mutex
+}
+
+var _ lock.Lease = (*lease)(nil)
+
+func newLease(l *Lock, a *attempt, mutex *concurrency.Mutex) *lease {
+	held := &lease{attempt: a, mutex: mutex, owner: mutex.IsOwner(), lost: make(chan struct{})}
+	// The mutex does not show its create revision, but its test for ownership
+	// compares with it. (The revision of Header is another number: that of the
+	// answer, which a waiter gets later than its place in the queue.)
+	held.token = held.owner.GetCompare().GetCreateRevision()
+	go func() {
+		<-a.session.Done()
+		if !held.released.Load() && !l.closing.Load() {
+			close(held.lost)
+		}
+	}()
+	return held
+}
+
+// Token is the create revision of the lock key.
+func (l *lease) Token() (int64, bool) { return l.token, true }
+
+// TTL is what the server granted.
+func (l *lease) TTL() time.Duration { return l.ttl }
+
+// Session is the etcd lease.
+func (l *lease) Session() string { return sessionName(l.session.Lease()) }
+
+// Held tells whether the client still keeps the session. It sees a loss when a
+// keepalive says so or when its own deadline, counted from the last answer, has
+// passed; it looks once a second.
+func (l *lease) Held() bool {
+	select {
+	case <-l.session.Done():
+		return false
+	default:
+		return !l.released.Load()
+	}
+}
+
+// Ask asks whether the lock key is still the one that was granted.
+func (l *lease) Ask(ctx context.Context) (bool, error) {
+	answer, err := l.client.Txn(ours(ctx, nil)).If(l.owner).Commit()
+	if err != nil {
+		return false, fmt.Errorf("ask for lock key: %w", err)
+	}
+	return answer.Succeeded, nil
+}
+
+// Lost is closed when the session ends without our doing.
+func (l *lease) Lost() <-chan struct{} { return l.lost }
+
+// Release unlocks the mutex and closes the session, as the documentation shows
+// (with a context, which Session.Close does not take).
+//
+// Whether the lease was still there is told by the unlock, which deletes the lock
+// key, and not by the revoke after it. Between the two the process can be stopped
+// for as long as the lease lasts; the revoke then finds no lease, yet it was the
+// unlock that let the next one in.
+func (l *lease) Release(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.released.Store(true)
+	deleted := int64(0)
+	unlocked := l.mutex.Unlock(ours(ctx, func(reply any) {
+		if r, ok := reply.(*pb.DeleteRangeResponse); ok {
+			deleted = r.Deleted
+		}
+	}))
+	l.end()
+	_, revoked := l.client.Revoke(ours(ctx, nil), l.session.Lease())
+	switch {
+	case errors.Is(unlocked, concurrency.ErrLockReleased):
+		return lock.Definite(histories.ErrLost, unlocked)
+	case unlocked == nil && deleted == 0:
+		return lock.Definite(histories.ErrLost, errors.New("release: the lock key was gone"))
+	case unlocked == nil || revoked == nil:
+		return nil // the end of the lease deletes the key, too
+	}
+	// "Lease not found" is no definite no here: the unlock without an answer may
+	// have deleted the key before the lease ended.
+	return fmt.Errorf("release: %w", errors.Join(unlocked, revoked))
+}
