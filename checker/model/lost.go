@@ -1,0 +1,122 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// LostWrite is an acknowledged write that overwrote another worker's acknowledged
+// write without having seen it: that one came after the read on which this write is
+// based, and before this write. All are places in History.Ops.
+type LostWrite struct {
+	Base  int // the read
+	Lost  int // the acknowledged write of another worker that is gone: the last such one
+	Write int // the acknowledged write that is based on the read
+}
+
+// perWrite bounds how far back is looked from one write: a worker that comes back
+// after a day has overwritten everything since.
+const perWrite = 1000
+
+// LostWrites finds the writes that overwrote something unseen, as far as the
+// history itself shows it, without a search; in their order. What a write destroyed
+// is counted once: the write before it may have been built on a hundred others.
+func (r *Resource) LostWrites() []LostWrite {
+	var out []LostWrite
+	lists := r.acknowledged()
+	for i := range r.ops {
+		w := &r.ops[i]
+		if !w.acked || w.base < 0 {
+			continue
+		}
+		base := &r.ops[w.base]
+		for _, list := range lists {
+			if y := list.lostBetween(r, base, w); y != nil {
+				out = append(out, LostWrite{Base: base.at, Lost: y.at, Write: w.at})
+				break
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b LostWrite) int { return cmp.Compare(a.Write, b.Write) })
+	return out
+}
+
+// writeList are acknowledged writes in one order: by number, or by answer.
+type writeList struct {
+	byNumber bool
+	ops      []int32
+	run      []int // first of the run of one worker's writes in which this one lies
+}
+
+func (r *Resource) acknowledged() []*writeList {
+	numbers, answers := &writeList{byNumber: true}, &writeList{}
+	for i := range r.ops {
+		o := &r.ops[i]
+		if !o.write || !o.acked {
+			continue
+		}
+		answers.ops = append(answers.ops, int32(i))
+		if o.numbered {
+			numbers.ops = append(numbers.ops, int32(i))
+		}
+	}
+	slices.SortStableFunc(numbers.ops, func(a, b int32) int { return cmp.Compare(r.ops[a].seq, r.ops[b].seq) })
+	slices.SortStableFunc(answers.ops, func(a, b int32) int { return cmp.Compare(r.ops[a].answer, r.ops[b].answer) })
+	for _, l := range []*writeList{numbers, answers} {
+		l.run = make([]int, len(l.ops))
+		for k := range l.ops {
+			if l.run[k] = k; k > 0 && r.ops[l.ops[k]].worker == r.ops[l.ops[k-1]].worker {
+				l.run[k] = l.run[k-1]
+			}
+		}
+	}
+	return []*writeList{numbers, answers}
+}
+
+// lostBetween walks back from write w over the writes that came before it, until
+// its base, and skips runs of the worker's own. It returns the first that lies
+// certainly between, nil if there is none.
+func (l *writeList) lostBetween(r *Resource, base, w *operation) *operation {
+	if l.byNumber && !w.numbered {
+		return nil
+	}
+	k := sort.Search(len(l.ops), func(k int) bool {
+		if l.byNumber {
+			return r.ops[l.ops[k]].seq >= w.seq
+		}
+		return r.ops[l.ops[k]].answer >= w.invoke
+	}) - 1
+	for n := 0; k >= 0 && n < perWrite; n++ {
+		y := &r.ops[l.ops[k]]
+		if y.worker == w.worker {
+			k = l.run[k] - 1
+			continue
+		}
+		before := y.answer <= base.answer
+		if l.byNumber && base.numbered {
+			before = y.seq <= base.seq
+		}
+		if before {
+			return nil
+		}
+		if precedes(base, y) && precedes(y, w) {
+			return y
+		}
+		k--
+	}
+	return nil
+}
+
+// Orphans are reads that returned a value which nobody wrote and which was not
+// there at the start: places in History.Ops.
+func (r *Resource) Orphans() []int {
+	_, sources := r.readers()
+	var out []int
+	for i := range r.ops {
+		if o := &r.ops[i]; o.read && o.value >= 0 && sources[o.value] == 0 {
+			out = append(out, o.at)
+		}
+	}
+	return out
+}

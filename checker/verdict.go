@@ -1,0 +1,44 @@
+package checker
+
+// Property is one thing that a history is judged on.
+type Property string
+
+// The properties that this version judges. A property that is not in a Result
+// was not judged, which is not the same as valid.
+const (
+	// StaleWrite: in the order in which the resource took them, accepted
+	// operations never go back to an older grant.
+	StaleWrite Property = "stale-write"
+	// LostUpdate: no acknowledged read-modify-write is overwritten unseen.
+	LostUpdate Property = "lost-update"
+)
+
+// Verdict is the answer for one property or one history.
+type Verdict string
+
+// The verdicts. Invalid is worse than Unknown, Unknown is worse than Valid.
+const (
+	Valid   Verdict = "valid"
+	Invalid Verdict = "invalid"
+	Unknown Verdict = "unknown"
+)
+
+// Worst returns the worse of two verdicts; "" counts as Valid.
+func Worst(a, b Verdict) Verdict {
+	switch {
+	case a == Invalid || b == Invalid:
+		return Invalid
+	case a == Unknown || b == Unknown:
+		return Unknown
+	}
+	return Valid
+}
+
+// Role says whether a property decides the verdict of the history.
+type Role string
+
+// The two roles.
+const (
+	Gate   Role = "gate"   // counts
+	Report Role = "report" // is told, and decides nothing
+)

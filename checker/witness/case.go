@@ -1,0 +1,144 @@
+package witness
+
+import (
+	"slices"
+
+	"github.com/leasehold-checker/leasehold/checker/model"
+	"github.com/leasehold-checker/leasehold/histories"
+)
+
+// Case is a violation found, before it is told.
+type Case struct {
+	Resource *model.Resource
+	Core     []int // operations that are illegal by themselves: places in History.Ops, ascending
+
+	kind  kind
+	late  int // the operation of the older grant; -1 if there is no such thing
+	touch int // the operation of the newer grant that the late one contradicts
+	base  int // lost update: the read that came too early; else -1
+	lost  int // lost update: the acknowledged write that is gone; else -1
+	write int // lost update: the write that overwrote it; else -1
+	older *model.Grant
+	newer *model.Grant
+}
+
+type kind int
+
+const (
+	stale       kind = iota // an operation of an older grant after one of a newer
+	lost                    // an acknowledged write overwritten unseen
+	orphan                  // a read of a value that nobody wrote
+	searchStale             // stale-write: no order of the core, as Porcupine says
+	searchLost              // lost-update: the same
+)
+
+// Stale is the case of a stale operation and the newer one that made it so. If it
+// overwrote an acknowledged write of a newer grant unseen, it tells of that write.
+func Stale(b *model.Book, r *model.Resource, late, newer int, losses []model.LostWrite) Case {
+	c := Case{Resource: r, kind: stale, late: late, touch: newer, base: -1, lost: -1, write: -1}
+	for _, l := range losses {
+		if g := b.Own(l.Lost); l.Write == late && g != nil && model.Parted(b.Own(late), g) {
+			c.touch, c.base, c.lost, c.write = l.Lost, l.Base, l.Lost, late
+			break
+		}
+	}
+	c.Core = sorted(c.late, c.touch)
+	c.older, c.newer = b.Own(c.late), b.Own(c.touch)
+	return c
+}
+
+// Lost is the case of an acknowledged write that was overwritten unseen. Either the
+// older holder came too late with its write, or the newer one had read too early.
+func Lost(b *model.Book, r *model.Resource, l model.LostWrite) Case {
+	c := Case{
+		Resource: r, kind: lost, Core: sorted(l.Base, l.Lost, l.Write),
+		late: l.Write, touch: l.Lost, base: l.Base, lost: l.Lost, write: l.Write,
+	}
+	c.older, c.newer = b.Under(l.Write), b.Own(l.Lost)
+	if c.older != nil && c.newer != nil && model.Parted(c.newer, c.older) {
+		c.late, c.touch = l.Lost, l.Write
+		c.older, c.newer = c.newer, c.older
+	}
+	return c
+}
+
+// Orphan is the case of a read of a value that nobody wrote.
+func Orphan(r *model.Resource, read int) Case {
+	return Case{Resource: r, kind: orphan, Core: []int{read}, late: -1, touch: -1, base: -1, lost: -1, write: -1}
+}
+
+// SearchedStale is the case of operations of which every order goes back to an older
+// grant (see [Shrink]).
+func SearchedStale(r *model.Resource, core []int) Case { return searched(r, core, searchStale) }
+
+// SearchedLost is the case of operations that no order explains (see [Shrink]).
+func SearchedLost(r *model.Resource, core []int) Case { return searched(r, core, searchLost) }
+
+func searched(r *model.Resource, core []int, k kind) Case {
+	return Case{Resource: r, kind: k, Core: core, late: -1, touch: -1, base: -1, lost: -1, write: -1}
+}
+
+// ordered tells whether there is an older and a newer holder at all.
+func (c *Case) ordered() bool {
+	return c.older != nil && c.newer != nil && model.Parted(c.older, c.newer)
+}
+
+// pause is a time in which a worker certainly stood still.
+type pause struct {
+	stop, resume int // places in History.Ops; resume is -1 if it never went on
+	from, to     int64
+}
+
+// Cause is CausePaused if the older holder certainly stood still for some time
+// between asking for its grant and the answer to its late operation, while the
+// newer holder was granted the lock or touched the resource; else CauseUnknown.
+func (c *Case) Cause(h *histories.History) histories.Cause {
+	if c.pause(h) != nil {
+		return histories.CausePaused
+	}
+	return histories.CauseUnknown
+}
+
+func (c *Case) pause(h *histories.History) *pause {
+	if !c.ordered() {
+		return nil
+	}
+	late, touch := &h.Ops[c.late], &h.Ops[c.touch]
+	for i := range h.Ops {
+		o := &h.Ops[i]
+		if !stops(o, c.older.Worker) || o.Return < c.older.Invoke || o.Invoke > late.Return {
+			continue
+		}
+		p := pause{stop: i, resume: Resume(h, i), from: o.Return, to: histories.Never}
+		if p.resume >= 0 {
+			p.to = h.Ops[p.resume].Invoke
+		}
+		if p.overlaps(c.newer.Invoke, c.newer.Return) || p.overlaps(touch.Invoke, touch.Return) {
+			return &p
+		}
+	}
+	return nil
+}
+
+func (p *pause) overlaps(from, to int64) bool { return p.from <= to && from <= p.to }
+
+func stops(o *histories.Operation, worker string) bool {
+	return o.Process == histories.Nemesis && o.F == histories.Pause && o.Type == histories.OK && o.Target == worker
+}
+
+// Resume finds the end of a pause: the next resume of the same worker that was
+// confirmed; -1 if there is none.
+func Resume(h *histories.History, stop int) int {
+	for i := stop + 1; i < len(h.Ops); i++ {
+		o := &h.Ops[i]
+		if o.Process == histories.Nemesis && o.F == histories.Resume && o.Type == histories.OK && o.Target == h.Ops[stop].Target {
+			return i
+		}
+	}
+	return -1
+}
+
+func sorted(list ...int) []int {
+	slices.Sort(list)
+	return slices.Compact(list)
+}

@@ -1,0 +1,54 @@
+package witness
+
+import (
+	"strings"
+
+	"github.com/leasehold-checker/leasehold/checker/model"
+	"github.com/leasehold-checker/leasehold/histories"
+)
+
+// subHistory writes some operations of a history as one of its own, in the text
+// notation. Every operation names its grant, since with fewer lines "the newest
+// grant of the worker" may be another one. It is empty if the notation can't say
+// it (a name with a blank in it).
+func subHistory(b *model.Book, ops []int) string {
+	h := b.History
+	sub := &histories.History{Header: histories.Header{
+		Fence: h.Header.Fence, Tokens: h.Header.Tokens, Guards: h.Header.Guards, Initial: map[string]string{},
+	}}
+	for _, i := range ops {
+		o := h.Ops[i]
+		nameGrants(b, i, &o)
+		if v, known := h.Header.Initial[o.Resource]; known {
+			sub.Header.Initial[o.Resource] = v
+		}
+		sub.Ops = append(sub.Ops, o)
+	}
+	var text strings.Builder
+	if err := histories.FormatText(&text, sub); err != nil {
+		return ""
+	}
+	return text.String()
+}
+
+func nameGrants(b *model.Book, i int, o *histories.Operation) {
+	if !o.ByWorker() {
+		return
+	}
+	if o.F.OnResource() && len(b.History.Header.Guards) == 0 {
+		o.Lock = b.Lock(i)
+	}
+	own, under := b.Own(i), b.Under(i)
+	if own == nil {
+		return
+	}
+	if o.F == histories.Acquire {
+		o.GrantLate = o.Grant == "" || o.GrantLate
+		o.Grant = own.ID
+		return
+	}
+	o.Grant = own.ID
+	if o.F == histories.Write && under != nil && under != own {
+		o.Under = under.ID
+	}
+}
