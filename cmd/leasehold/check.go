@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/leasehold-checker/leasehold/checker"
+	"github.com/leasehold-checker/leasehold/checker/report"
+	"github.com/leasehold-checker/leasehold/histories"
+)
+
+type checkOptions struct {
+	json    bool
+	timeout time.Duration
+}
+
+func newCheck() *cobra.Command {
+	var o checkOptions
+	cmd := &cobra.Command{
+		Use:     "check FILE...",
+		GroupID: "history",
+		Short:   "Judge recorded histories",
+		Long: `Judges each history: a history.jsonl, a .hist file, or - for standard input. It says
+for each property whether it is valid, invalid or unknown, how many cases could be
+judged, and tells the first violations in words.
+
+Exits 0 if every history is valid, 1 if one is invalid, 2 if one can't be decided
+or puts nothing to the test, 4 if one is malformed.`,
+		Example: `  leasehold check runs/latest/*/history.jsonl
+  leasehold check --json bug-report.hist
+  zcat history.jsonl.gz | leasehold check -`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, files []string) error { return check(cmd, files, o) },
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print each result as JSON")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "give up on a history after this, and call it unknown")
+	return cmd
+}
+
+// check judges all files, also after one that is bad: nothing is lost, and the
+// worst of them decides the exit code.
+func check(cmd *cobra.Command, files []string, o checkOptions) error {
+	worst := exitOK
+	var problems []error
+	for i, file := range files {
+		if i > 0 && !o.json {
+			fmt.Fprintln(cmd.OutOrStdout())
+		}
+		code, err := checkFile(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout(), file, len(files) > 1, o)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		worst = worseCode(worst, code)
+	}
+	return withCode(worst, errors.Join(problems...))
+}
+
+func checkFile(ctx context.Context, in io.Reader, out io.Writer, file string, named bool, o checkOptions) (int, error) {
+	h, err := readHistory(in, file)
+	if err != nil {
+		return exitUsage, err
+	}
+	r, err := checker.Check(ctx, h, checker.Options{Timeout: o.timeout})
+	switch {
+	case errors.Is(err, checker.ErrDisagree):
+		return exitInternal, fmt.Errorf("%s: %w", file, err)
+	case err != nil && ctx.Err() != nil:
+		return interruptCode(ctx), fmt.Errorf("%s: %w", file, context.Cause(ctx))
+	case err != nil:
+		return exitUsage, err
+	}
+	if o.json {
+		text, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return exitInternal, fmt.Errorf("encode result: %w", err)
+		}
+		fmt.Fprintf(out, "%s\n", text)
+		return verdictCode(r.Verdict), nil
+	}
+	if named {
+		fmt.Fprintf(out, "%s:\n", report.Clean(file))
+	}
+	report.WriteResult(out, h, r, report.TextOptions{Color: colored(out)})
+	return verdictCode(r.Verdict), nil
+}
+
+// readHistory reads a file, or standard input if its name is "-".
+func readHistory(in io.Reader, file string) (*histories.History, error) {
+	if file == "-" {
+		return histories.ReadFrom(in, "standard input")
+	}
+	return histories.ReadFile(file)
+}
+
+// worseCode is the exit code that decides between two.
+func worseCode(a, b int) int {
+	for _, code := range []int{exitViolation, exitInternal, exitInterrupted, exitTerminated, exitUsage, exitEnvironment, exitInconclusive} {
+		if a == code || b == code {
+			return code
+		}
+	}
+	return exitOK
+}
+
+func interruptCode(ctx context.Context) int {
+	if errors.Is(context.Cause(ctx), errTerminated) {
+		return exitTerminated
+	}
+	return exitInterrupted
+}

@@ -1,0 +1,169 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/leasehold-checker/leasehold/checker/report"
+	"github.com/leasehold-checker/leasehold/workload"
+	"github.com/leasehold-checker/leasehold/workload/campaign"
+)
+
+// shown is a campaign.Progress that somebody can look at.
+type shown interface {
+	campaign.Progress
+	Close()
+}
+
+func newProgress(w io.Writer, quiet bool, plan *campaign.Plan) shown {
+	switch {
+	case quiet:
+		return silent{}
+	case terminal(w):
+		return &bars{w: w, progress: mpb.New(mpb.WithOutput(w), mpb.WithWidth(48)), plan: plan}
+	}
+	return &lines{w: w, plan: plan}
+}
+
+// silent shows nothing.
+type silent struct{}
+
+func (silent) Begin(string, string)                 {}
+func (silent) Phase(string, string)                 {}
+func (silent) Trial(string)                         {}
+func (silent) Note(string)                          {}
+func (silent) End(string, campaign.Outcome, string) {}
+func (silent) Close()                               {}
+
+// lineEvery is how often a cell that goes on says so, where there is no terminal.
+const lineEvery = 10 * time.Second
+
+// lines prints a plain line when something begins or ends, and now and then between.
+type lines struct {
+	mu     sync.Mutex
+	w      io.Writer
+	plan   *campaign.Plan
+	trials int
+	last   time.Time
+}
+
+func (l *lines) say(format string, args ...any) {
+	l.last = time.Now()
+	fmt.Fprintln(l.w, report.Clean(fmt.Sprintf(format, args...)))
+}
+
+func (l *lines) Begin(run, seed string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.say("run %s, seed %s", run, seed)
+}
+
+func (l *lines) Phase(cell, what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trials = 0
+	l.say("%s: %s", cell, what)
+}
+
+func (l *lines) Trial(cell string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trials++
+	if time.Since(l.last) >= lineEvery {
+		l.say("%s: %s", cell, count(l.plan, l.trials))
+	}
+}
+
+func (l *lines) Note(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.say("%s", text)
+}
+
+func (l *lines) End(cell string, o campaign.Outcome, why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.say("%s: %s", cell, ended(o, why))
+}
+
+func (l *lines) Close() {}
+
+func count(plan *campaign.Plan, trials int) string {
+	if plan.Config.Mode == workload.Random {
+		return fmt.Sprintf("%d pauses", trials)
+	}
+	return fmt.Sprintf("%d of %d trials", trials, plan.Config.Trials)
+}
+
+func ended(o campaign.Outcome, why string) string {
+	if why == "" {
+		return string(o)
+	}
+	return string(o) + ": " + why
+}
+
+// bars draws a bar for each cell, on a terminal.
+type bars struct {
+	mu       sync.Mutex
+	w        io.Writer
+	progress *mpb.Progress
+	plan     *campaign.Plan
+	bar      *mpb.Bar
+	phase    string
+}
+
+func (b *bars) Begin(run, seed string) {
+	fmt.Fprintf(b.progress, "run %s, seed %s\n", report.Clean(run), seed)
+}
+
+func (b *bars) Phase(cell, what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.phase = what
+	if b.bar != nil {
+		return
+	}
+	total := int64(b.plan.Config.Trials)
+	if b.plan.Config.Mode == workload.Random || b.plan.Config.Fault == campaign.FaultNoop {
+		total = 0 // unknown
+	}
+	b.bar = b.progress.AddBar(total,
+		mpb.PrependDecorators(decor.Name(report.Clean(cell)+" ", decor.WCSyncSpaceR), decor.CountersNoUnit("%d/%d")),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			return b.phase
+		})))
+}
+
+func (b *bars) Trial(string) {
+	b.mu.Lock()
+	bar := b.bar
+	b.mu.Unlock()
+	if bar != nil {
+		bar.Increment()
+	}
+}
+
+func (b *bars) Note(text string) { fmt.Fprintln(b.progress, report.Clean(text)) }
+
+func (b *bars) End(_ string, o campaign.Outcome, why string) {
+	b.mu.Lock()
+	b.phase = report.Clean(ended(o, why))
+	bar := b.bar
+	b.bar = nil
+	b.mu.Unlock()
+	if bar != nil {
+		bar.Abort(false)
+		bar.Wait()
+	}
+}
+
+func (b *bars) Close() { b.progress.Wait() }

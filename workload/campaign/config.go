@@ -1,0 +1,152 @@
+package campaign
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/leasehold-checker/leasehold/histories"
+	"github.com/leasehold-checker/leasehold/workload"
+)
+
+// Expect says what a cell should show.
+type Expect string
+
+// The expectations.
+const (
+	ExpectUnset     Expect = ""          // clean, but for an off cell beside a fenced one, which is its control
+	ExpectClean     Expect = "clean"     // no violation
+	ExpectViolation Expect = "violation" // a stale write or a lost update by a paused holder, and nothing else
+	ExpectAny       Expect = "any"       // whatever comes
+)
+
+// Until is what the nemesis waits for while it holds a worker stopped in directed mode.
+type Until string
+
+// The conditions. At UntilGranted and UntilRead the successor is parked while the
+// old holder goes on.
+const (
+	UntilGranted Until = "granted" // the successor was granted the lock
+	UntilRead    Until = "read"    // it has read, and not yet written
+	UntilWritten Until = "written" // its first write was accepted
+)
+
+// The faults.
+const (
+	FaultPause = "pause"
+	FaultNoop  = "noop"
+)
+
+// Config is a campaign as the user asks for it. Several locks, guards, fences and
+// points are several cells.
+type Config struct {
+	Name      string            `json:"name" yaml:"name"`
+	Locks     []string          `json:"locks" yaml:"locks"`
+	Resources []string          `json:"resources" yaml:"resources"`
+	Guards    []workload.Guard  `json:"guards" yaml:"guards"`
+	Fences    []histories.Fence `json:"fences" yaml:"fences"`
+	Points    []histories.Point `json:"points" yaml:"points"` // directed mode
+	Fault     string            `json:"fault" yaml:"fault"`
+	Mode      workload.Mode     `json:"mode" yaml:"mode"`
+	Until     Until             `json:"until" yaml:"until"` // directed mode
+	Pause     time.Duration     `json:"pause" yaml:"pause"` // least length of a pause; 0: what the lease needs
+	TTL       time.Duration     `json:"ttl" yaml:"ttl"`
+	Work      time.Duration     `json:"work" yaml:"work"` // between guard and write
+	TimeLimit time.Duration     `json:"time_limit" yaml:"time_limit"`
+	Trials    int               `json:"trials" yaml:"trials"`         // pauses in a cell, directed mode
+	LockNames int               `json:"lock_names" yaml:"lock_names"` // side by side
+	Workers   int               `json:"workers" yaml:"workers"`       // for each lock name
+	Seed      int64             `json:"seed" yaml:"seed"`
+	Expect    Expect            `json:"expect" yaml:"expect"`
+	NoControl bool              `json:"no_control" yaml:"no_control"`
+	Out       string            `json:"out" yaml:"out"` // folder of the run directories
+}
+
+// Default is the campaign that the demo runs, but for its fences.
+func Default() Config {
+	return Config{
+		Name:      "run",
+		Locks:     []string{"etcd-mutex"},
+		Resources: []string{"register"},
+		Guards:    []workload.Guard{workload.GuardCheck},
+		Fences:    []histories.Fence{histories.FenceOff},
+		Points:    []histories.Point{histories.PointChecked},
+		Fault:     FaultPause,
+		Mode:      workload.Directed,
+		Until:     UntilWritten,
+		TTL:       2 * time.Second,
+		TimeLimit: 30 * time.Second,
+		Trials:    24,
+		LockNames: 12,
+		Workers:   2,
+		Out:       "runs",
+	}
+}
+
+// UsageError is a mistake in what was asked for: nothing was started.
+type UsageError struct{ err error }
+
+func (e *UsageError) Error() string { return e.err.Error() }
+func (e *UsageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
+
+// IsUsage tells whether err is a UsageError.
+func IsUsage(err error) bool {
+	var u *UsageError
+	return errors.As(err, &u)
+}
+
+func oneOf[T ~string](flag string, value T, allowed ...T) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return usagef("--%s %q: it is one of %v", flag, value, allowed)
+}
+
+// check validates what needs no catalog.
+func (c *Config) check() error {
+	errs := []error{
+		oneOf("fault", c.Fault, FaultPause, FaultNoop),
+		oneOf("mode", c.Mode, workload.Directed, workload.Random),
+		oneOf("until", c.Until, UntilGranted, UntilRead, UntilWritten),
+		oneOf("expect", c.Expect, ExpectUnset, ExpectClean, ExpectViolation, ExpectAny),
+	}
+	for _, g := range c.Guards {
+		errs = append(errs, oneOf("guard", g, workload.Guards()...))
+	}
+	for _, f := range c.Fences {
+		errs = append(errs, oneOf("fence", f, histories.FenceOff, histories.FenceWrites, histories.FenceAll))
+	}
+	for _, p := range c.Points {
+		errs = append(errs, oneOf("point", p, histories.Points()...))
+	}
+	errs = append(errs, c.checkNumbers())
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Config) checkNumbers() error {
+	switch {
+	case len(c.Locks) == 0 || len(c.Resources) == 0 || len(c.Guards) == 0 || len(c.Fences) == 0 || len(c.Points) == 0:
+		return usagef("no cell: each of --lock, --resource, --guard, --fence and --point needs a value")
+	case c.Workers < 2 || c.Workers > 64:
+		return usagef("--workers %d: a lock name needs 2 to 64 workers, one to be stopped and one to take over", c.Workers)
+	case c.LockNames < 1 || c.LockNames > 256:
+		return usagef("--locks %d: 1 to 256 lock names side by side", c.LockNames)
+	case c.Trials < 1:
+		return usagef("--trials %d: at least 1", c.Trials)
+	case c.TTL < time.Millisecond:
+		return usagef("--ttl %s: at least 1ms", c.TTL)
+	case c.Work < 0 || c.Pause < 0:
+		return usagef("--work and --pause can't be negative")
+	case c.TimeLimit < time.Second:
+		return usagef("--time-limit %s: at least 1s", c.TimeLimit)
+	}
+	return nil
+}

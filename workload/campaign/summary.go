@@ -1,0 +1,185 @@
+package campaign
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/leasehold-checker/leasehold/checker"
+	"github.com/leasehold-checker/leasehold/checker/report"
+	"github.com/leasehold-checker/leasehold/checker/timeline"
+	"github.com/leasehold-checker/leasehold/histories"
+)
+
+func (r *run) newSummary() *report.Summary {
+	return &report.Summary{
+		Version:   report.SummaryVersion,
+		Name:      r.plan.Config.Name,
+		Seed:      r.plan.Config.Seed,
+		Verdict:   checker.Unknown,
+		Reproduce: r.plan.Config.Command(),
+		Started:   r.began.UTC().Format(time.RFC3339),
+		Dir:       r.dir.Path,
+	}
+}
+
+// newCell is the row of a cell of which nothing is known yet.
+func (r *run) newCell(c Cell, name string) report.Cell {
+	out := report.Cell{
+		Cell: name, Lock: c.Lock.Name, Resource: c.Resource.Name, Guard: string(c.Guard), Fence: c.Fence,
+		Fault: r.plan.fault(c), Point: c.Point, Expect: string(c.Expect), Control: c.Control, Dir: folder(name),
+		Started: time.Now().UTC().Format(time.RFC3339),
+	}
+	if r.plan.asksLost() {
+		out.Question = checker.LostUpdate
+	}
+	if c.Expect == ExpectClean {
+		out.Floor.Conclusive = r.plan.Floor()
+	}
+	if s := r.stores[c.Lock.Store]; s != nil {
+		out.Store = s.Kind() + " " + s.Versions()[s.Kind()]
+	}
+	return out
+}
+
+// finish writes the run's own files. The manifest comes last.
+func (r *run) finish(s *report.Summary, outcome Outcome) error {
+	s.Versions = map[string]string{"leasehold": r.env.Version, "go": runtime.Version()}
+	for _, st := range r.stores {
+		if st != nil {
+			maps.Copy(s.Versions, st.Versions())
+		}
+	}
+	s.Verdict = checker.Valid
+	for _, c := range s.Cells {
+		s.Verdict = checker.Worst(s.Verdict, c.Verdict)
+	}
+	if len(s.Cells) == 0 {
+		s.Verdict = checker.Unknown
+	}
+	s.ExitCode = r.env.ExitCode(outcome)
+	s.DurationMS = time.Since(r.began).Milliseconds()
+	if err := writeJSON(filepath.Join(r.dir.Path, report.FileSummary), s); err != nil {
+		return err
+	}
+	err := writeFile(filepath.Join(r.dir.Path, report.FileReport), func(f *os.File) error { return report.WriteHTML(f, *s) })
+	if err != nil {
+		return err
+	}
+	return writeJSON(filepath.Join(r.dir.Path, report.FileManifest), map[string]any{
+		"version": 1, "exit_code": s.ExitCode, "cells": len(s.Cells), "finished": time.Now().UTC(),
+	})
+}
+
+// writePages leaves the result of a cell, and its pictures.
+func (r *run) writePages(c Cell, name, dir string, h *histories.History, result checker.Result) error {
+	if err := writeJSON(filepath.Join(dir, report.FileResult), result); err != nil {
+		return err
+	}
+	o := timeline.Options{Title: name, Reproduce: r.plan.Config.Command(), Links: r.links(c)}
+	err := writeFile(filepath.Join(dir, report.FileTimeline), func(f *os.File) error { return timeline.Write(f, h, result, o) })
+	if err != nil {
+		return err
+	}
+	err = writeFile(filepath.Join(dir, report.FilePorcupine), func(f *os.File) error { return checker.WritePorcupine(f, h, result) })
+	if err != nil {
+		return err
+	}
+	return writeWitnesses(dir, result)
+}
+
+// links lead from a cell's timeline to its neighbours.
+func (r *run) links(c Cell) []timeline.Link {
+	links := []timeline.Link{
+		{Text: "Porcupine's view", Href: report.FilePorcupine},
+		{Text: "the history", Href: report.FileHistory},
+		{Text: "all cells", Href: "../" + report.FileReport},
+	}
+	for _, o := range r.plan.Cells {
+		if o.Lock.Name == c.Lock.Name && o.Resource.Name == c.Resource.Name && o.Guard == c.Guard && o.Point == c.Point && o.Fence != c.Fence {
+			links = append(links, timeline.Link{
+				Text: "the same with fence " + string(o.Fence),
+				Href: "../" + folder(r.plan.Name(o)) + "/" + report.FileTimeline,
+			})
+		}
+	}
+	return links
+}
+
+// writeWitnesses leaves each witness as text for people and as a history of its own.
+func writeWitnesses(dir string, result checker.Result) error {
+	n := 0
+	for _, p := range result.Properties {
+		for _, w := range p.Witnesses {
+			n++
+			text := fmt.Sprintf("%s: %s\n\n", p.Property, w.Title)
+			for i, s := range w.Story {
+				text += fmt.Sprintf("%d. %s\n", i+1, s.Text)
+			}
+			for file, content := range map[string]string{
+				fmt.Sprintf("witness-%d.txt", n):  report.Clean(text),
+				fmt.Sprintf("witness-%d.hist", n): w.Histories,
+			} {
+				err := writeFile(filepath.Join(dir, file), func(f *os.File) error {
+					_, err := f.WriteString(content)
+					return err
+				})
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Command is the command line that runs the same plan again. It says what differs
+// from the default.
+func (c Config) Command() string {
+	d := Default()
+	words := []string{"leasehold run"}
+	list := func(flag string, value, def []string) {
+		if !slices.Equal(value, def) {
+			words = append(words, "--"+flag, strings.Join(value, ","))
+		}
+	}
+	one := func(flag, value, def string) {
+		if value != def {
+			words = append(words, "--"+flag, value)
+		}
+	}
+	list("lock", c.Locks, d.Locks)
+	list("resource", c.Resources, d.Resources)
+	list("guard", texts(c.Guards), texts(d.Guards))
+	list("fence", texts(c.Fences), nil)
+	list("point", texts(c.Points), texts(d.Points))
+	one("fault", c.Fault, d.Fault)
+	one("mode", string(c.Mode), string(d.Mode))
+	one("until", string(c.Until), string(d.Until))
+	one("pause", c.Pause.String(), d.Pause.String())
+	one("ttl", c.TTL.String(), d.TTL.String())
+	one("work", c.Work.String(), d.Work.String())
+	one("time-limit", c.TimeLimit.String(), d.TimeLimit.String())
+	one("trials", strconv.Itoa(c.Trials), strconv.Itoa(d.Trials))
+	one("locks", strconv.Itoa(c.LockNames), strconv.Itoa(d.LockNames))
+	one("workers", strconv.Itoa(c.Workers), strconv.Itoa(d.Workers))
+	one("expect", string(c.Expect), string(d.Expect))
+	if c.NoControl {
+		words = append(words, "--no-control")
+	}
+	return strings.Join(append(words, "--seed", strconv.FormatInt(c.Seed, 10)), " ")
+}
+
+func texts[T ~string](list []T) []string {
+	var out []string
+	for _, v := range list {
+		out = append(out, string(v))
+	}
+	return out
+}
