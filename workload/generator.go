@@ -43,8 +43,8 @@ func NewGenerator(mode Mode, ttl time.Duration, r *rand.Rand) *Generator {
 
 // Next draws a tenure. In directed mode a grant is one guarded write and some
 // milliseconds of rest, so that the histories stay small around the pauses; in
-// random mode up to MaxRounds of them, as fast as they go, and one grant in a
-// hundred is kept for a while.
+// random mode MaxRounds of them, as fast as they go, now and then fewer, and one
+// grant in a hundred is kept for a while.
 func (g *Generator) Next() Tenure {
 	t := Tenure{Open: g.rand.IntN(4) == 0, Rounds: 1}
 	if g.mode == Directed {
@@ -52,7 +52,10 @@ func (g *Generator) Next() Tenure {
 		t.Idle = 10*time.Millisecond + g.upTo(20*time.Millisecond)
 		return t
 	}
-	t.Rounds = 1 + g.rand.IntN(MaxRounds)
+	t.Rounds = MaxRounds
+	if g.rand.IntN(4) == 0 {
+		t.Rounds = 1 + g.rand.IntN(MaxRounds)
+	}
 	t.Think = g.upTo(500 * time.Microsecond)
 	if g.rand.IntN(100) == 0 {
 		t.Hold = g.ttl/4 + g.upTo(g.ttl/2)

@@ -135,9 +135,13 @@ func (w *Worker) at(p histories.Point, grant string) {
 	}
 }
 
-// emit tells the parent. A parent that is gone can't be told anything, and will
+// emit tells the parent. In random mode nobody plays to these cues, and each would
+// cost two processes a wake-up: only what the parent must know is told. A parent that is gone can't be told anything, and will
 // have taken this process with it in a moment.
 func (w *Worker) emit(e Event) {
+	if w.cfg.Mode == Random && e.What != SawReady && e.What != SawFailed {
+		return
+	}
 	e.AtNS = monotonic.Now()
 	_ = w.parent.Emit(e)
 }
