@@ -14,7 +14,7 @@ import (
 func subHistory(b *model.Book, ops []int) string {
 	h := b.History
 	sub := &histories.History{Header: histories.Header{
-		Fence: h.Header.Fence, Tokens: h.Header.Tokens, Guards: h.Header.Guards, Initial: map[string]string{},
+		Fence: h.Header.Fence, Tokens: h.Header.Tokens, Guards: guards(b, ops), Initial: map[string]string{},
 	}}
 	for _, i := range ops {
 		o := h.Ops[i]
@@ -29,6 +29,22 @@ func subHistory(b *model.Book, ops []int) string {
 		return ""
 	}
 	return text.String()
+}
+
+// guards are those of the locks and resources that the operations name.
+func guards(b *model.Book, ops []int) []histories.Guard {
+	named := map[string]bool{}
+	for _, i := range ops {
+		named[b.History.Ops[i].Resource] = true
+		named[b.Lock(i)] = true
+	}
+	var kept []histories.Guard
+	for _, g := range b.History.Header.Guards {
+		if named[g.Resource] || named[g.Lock] {
+			kept = append(kept, g)
+		}
+	}
+	return kept
 }
 
 func nameGrants(b *model.Book, i int, o *histories.Operation) {

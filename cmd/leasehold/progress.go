@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -27,7 +28,7 @@ func newProgress(w io.Writer, quiet bool, plan *campaign.Plan) shown {
 	case quiet:
 		return silent{}
 	case terminal(w):
-		return &bars{w: w, progress: mpb.New(mpb.WithOutput(w), mpb.WithWidth(48)), plan: plan}
+		return &bars{progress: mpb.New(mpb.WithOutput(w), mpb.WithWidth(48)), plan: plan}
 	}
 	return &lines{w: w, plan: plan}
 }
@@ -103,7 +104,10 @@ func count(plan *campaign.Plan, trials int) string {
 }
 
 func ended(o campaign.Outcome, why string) string {
-	if why == "" {
+	switch {
+	case o == campaign.Met:
+		return "as expected"
+	case why == "":
 		return string(o)
 	}
 	return string(o) + ": " + why
@@ -111,12 +115,17 @@ func ended(o campaign.Outcome, why string) string {
 
 // bars draws a bar for each cell, on a terminal.
 type bars struct {
-	mu       sync.Mutex
-	w        io.Writer
 	progress *mpb.Progress
 	plan     *campaign.Plan
-	bar      *mpb.Bar
-	phase    string
+
+	mu   sync.Mutex
+	cell *cellBar // the one that runs
+}
+
+// cellBar is a bar and what stands beside it.
+type cellBar struct {
+	*mpb.Bar
+	phase atomic.Pointer[string]
 }
 
 func (b *bars) Begin(run, seed string) {
@@ -126,29 +135,35 @@ func (b *bars) Begin(run, seed string) {
 func (b *bars) Phase(cell, what string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.phase = what
-	if b.bar != nil {
-		return
+	if b.cell == nil {
+		b.cell = b.newCell(cell)
 	}
+	b.cell.phase.Store(&what)
+}
+
+func (b *bars) newCell(name string) *cellBar {
+	c := &cellBar{}
+	c.phase.Store(new(string))
 	total := int64(b.plan.Config.Trials)
+	counters := decor.CountersNoUnit("%d/%d")
 	if b.plan.Config.Mode == workload.Random || b.plan.Config.Fault == campaign.FaultNoop {
-		total = 0 // unknown
+		total, counters = 0, decor.CurrentNoUnit("%d") // nobody knows how many there will be
 	}
-	b.bar = b.progress.AddBar(total,
-		mpb.PrependDecorators(decor.Name(report.Clean(cell)+" ", decor.WCSyncSpaceR), decor.CountersNoUnit("%d/%d")),
-		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			return b.phase
-		})))
+	c.Bar = b.progress.AddBar(total,
+		mpb.PrependDecorators(decor.Name(report.Clean(name)+" ", decor.WCSyncSpaceR), counters),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return *c.phase.Load() })))
+	return c
+}
+
+func (b *bars) running() *cellBar {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.cell
 }
 
 func (b *bars) Trial(string) {
-	b.mu.Lock()
-	bar := b.bar
-	b.mu.Unlock()
-	if bar != nil {
-		bar.Increment()
+	if c := b.running(); c != nil {
+		c.Increment()
 	}
 }
 
@@ -156,14 +171,16 @@ func (b *bars) Note(text string) { fmt.Fprintln(b.progress, report.Clean(text)) 
 
 func (b *bars) End(_ string, o campaign.Outcome, why string) {
 	b.mu.Lock()
-	b.phase = report.Clean(ended(o, why))
-	bar := b.bar
-	b.bar = nil
+	c := b.cell
+	b.cell = nil
 	b.mu.Unlock()
-	if bar != nil {
-		bar.Abort(false)
-		bar.Wait()
+	if c == nil {
+		return
 	}
+	text := report.Clean(ended(o, why))
+	c.phase.Store(&text)
+	c.Abort(false)
+	c.Wait()
 }
 
 func (b *bars) Close() { b.progress.Wait() }

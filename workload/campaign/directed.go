@@ -64,7 +64,7 @@ func (c *cellRun) trial(ctx context.Context, victim *worker, rivals []*worker) e
 		stopped = monotonic.Now()
 		return c.successor(ctx, watch, rivals, stopped)
 	}
-	if err := nemesis.Hold(ctx, c.nemesis, fault, until, c.plan.Config.Pause); err != nil {
+	if err := nemesis.Hold(ctx, c.nemesis, fault, until, c.cell.Pause); err != nil {
 		return err
 	}
 	// The victim is done with the old grant when it has released it, or failed to.

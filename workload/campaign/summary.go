@@ -116,27 +116,34 @@ func (r *run) links(c Cell) []timeline.Link {
 func writeWitnesses(dir string, result checker.Result) error {
 	n := 0
 	for _, p := range result.Properties {
-		for _, w := range p.Witnesses {
+		for i := range p.Witnesses {
 			n++
-			text := fmt.Sprintf("%s: %s\n\n", p.Property, w.Title)
-			for i, s := range w.Story {
-				text += fmt.Sprintf("%d. %s\n", i+1, s.Text)
+			w := &p.Witnesses[i]
+			if err := writeText(filepath.Join(dir, fmt.Sprintf("witness-%d.txt", n)), story(p.Property, w)); err != nil {
+				return err
 			}
-			for file, content := range map[string]string{
-				fmt.Sprintf("witness-%d.txt", n):  report.Clean(text),
-				fmt.Sprintf("witness-%d.hist", n): w.Histories,
-			} {
-				err := writeFile(filepath.Join(dir, file), func(f *os.File) error {
-					_, err := f.WriteString(content)
-					return err
-				})
-				if err != nil {
-					return err
-				}
+			if err := writeText(filepath.Join(dir, fmt.Sprintf("witness-%d.hist", n)), w.Histories); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+func story(p checker.Property, w *checker.Witness) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: %s\n\n", p, report.Clean(w.Title))
+	for i, s := range w.Story {
+		fmt.Fprintf(&text, "%d. %s\n", i+1, report.Clean(s.Text))
+	}
+	return text.String()
+}
+
+func writeText(path, text string) error {
+	return writeFile(path, func(f *os.File) error {
+		_, err := f.WriteString(text)
+		return err
+	})
 }
 
 // Command is the command line that runs the same plan again. It says what differs
