@@ -25,6 +25,10 @@ var ErrUnknownGrant = model.ErrUnknownGrant
 // DefaultTimeout is the time limit of Check for one history.
 const DefaultTimeout = time.Minute
 
+// grace is what the scans and the counts may take after the time limit: they are
+// nearly linear, and say what was found out until then.
+const grace = 500 * time.Millisecond
+
 // Options of Check. The zero value is the default.
 type Options struct {
 	Timeout time.Duration // for the whole history; 0: DefaultTimeout
@@ -37,6 +41,11 @@ type Options struct {
 // The result depends on the history alone, not on the number of cores, as long as
 // the time limit is not reached.
 func Check(ctx context.Context, h *histories.History, o Options) (Result, error) {
+	limit := cmp.Or(o.Timeout, DefaultTimeout)
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	late, cancelLate := context.WithTimeout(ctx, limit+grace)
+	defer cancelLate()
 	if err := histories.Validate(h); err != nil {
 		return Result{}, fmt.Errorf("check history: %w", err)
 	}
@@ -44,23 +53,47 @@ func Check(ctx context.Context, h *histories.History, o Options) (Result, error)
 	if err != nil {
 		return Result{}, fmt.Errorf("check history: %w", err)
 	}
-	limited, cancel := context.WithTimeout(ctx, cmp.Or(o.Timeout, DefaultTimeout))
-	defer cancel()
-	findings, err := judgeAll(limited, b)
+	if late.Err() != nil && ctx.Err() == nil {
+		return overdue(h), nil
+	}
+	findings, err := judgeAll(limited, late, b)
 	if err != nil {
 		return Result{}, fmt.Errorf("check history: %w", err)
 	}
 	if err := ctx.Err(); err != nil {
 		return Result{}, fmt.Errorf("check history: %w", err)
 	}
-	r := Result{Version: ResultVersion, Coverage: cover(b, findings), Warnings: h.Warnings}
-	r.Properties = []PropertyResult{sumUp(b, StaleWrite, findings), sumUp(b, LostUpdate, findings)}
-	r.Verdict, r.Why = verdict(&r, h)
+	r := Result{Version: ResultVersion, Warnings: h.Warnings}
+	counted := false
+	r.Coverage, counted = cover(late, b, findings)
+	r.Properties = []PropertyResult{sumUp(b, StaleWrite, findings), sumUp(b, LostUpdate, findings), exclusion(limited, b)}
+	if h.Header.Tokens != histories.TokensNone {
+		r.Properties = append(r.Properties, tokenOrder(b))
+	}
+	r.Verdict, r.Why = verdict(&r)
+	if !counted && r.Verdict == Valid {
+		r.Verdict, r.Why = Unknown, "the trials could not all be counted within the time limit"
+	}
 	return r, nil
 }
 
+// overdue is the result where the time limit passed before anything could be judged.
+func overdue(h *histories.History) Result {
+	const why = "the time limit passed before anything could be judged"
+	r := Result{Version: ResultVersion, Verdict: Unknown, Why: why, Warnings: h.Warnings}
+	r.Coverage = Coverage{Operations: map[histories.F]int{}, Faults: map[histories.F]int{}}
+	properties := []Property{StaleWrite, LostUpdate, Exclusion}
+	if h.Header.Tokens != histories.TokensNone {
+		properties = append(properties, TokenOrder)
+	}
+	for _, p := range properties {
+		r.Properties = append(r.Properties, PropertyResult{Property: p, Verdict: Unknown, Role: Gate, Checked: 1, Why: why})
+	}
+	return r
+}
+
 // judgeAll judges the resources on as many goroutines as there are processors.
-func judgeAll(ctx context.Context, b *model.Book) ([]finding, error) {
+func judgeAll(ctx, scans context.Context, b *model.Book) ([]finding, error) {
 	resources := b.Resources()
 	findings, errs := make([]finding, len(resources)), make([]error, len(resources))
 	work := make(chan int)
@@ -68,7 +101,7 @@ func judgeAll(ctx context.Context, b *model.Book) ([]finding, error) {
 	for range min(len(resources), runtime.GOMAXPROCS(0)) {
 		pool.Go(func() {
 			for i := range work {
-				findings[i], errs[i] = judge(ctx, b, resources[i])
+				findings[i], errs[i] = judge(ctx, scans, resources[i])
 			}
 		})
 	}
@@ -81,7 +114,7 @@ func judgeAll(ctx context.Context, b *model.Book) ([]finding, error) {
 }
 
 // verdict is the worst of the gate properties that had a case to judge.
-func verdict(r *Result, h *histories.History) (v Verdict, why string) {
+func verdict(r *Result) (v Verdict, why string) {
 	v = Valid
 	judged := false
 	for i := range r.Properties {
@@ -98,7 +131,7 @@ func verdict(r *Result, h *histories.History) (v Verdict, why string) {
 	case !judged && r.Coverage.Workers == 0:
 		return Unknown, "nothing to judge: no worker did anything"
 	case !judged:
-		return Unknown, "nothing to judge: no resource was touched under two grants, and no write followed a read under one grant"
+		return Unknown, "nothing to judge: no resource was touched under two grants, no write followed a read under one grant, and no lock was granted to two workers"
 	case v != Unknown:
 		return v, ""
 	}

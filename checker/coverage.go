@@ -1,38 +1,44 @@
 package checker
 
 import (
+	"context"
+
 	"github.com/leasehold-checker/leasehold/checker/model"
 	"github.com/leasehold-checker/leasehold/histories"
 )
 
-// cover counts what the history put to the test.
-func cover(b *model.Book, findings []finding) Coverage {
-	lossy := map[int]bool{}
-	c := Coverage{Operations: map[histories.F]int{}, Faults: map[histories.F]int{}, Grants: len(b.Grants)}
+// cover counts what the history put to the test, in the order by which each resource
+// was judged. It is not whole if the context ended before.
+func cover(ctx context.Context, b *model.Book, findings []finding) (c Coverage, whole bool) {
+	t := newTrialist(ctx, b)
+	c = Coverage{Operations: map[histories.F]int{}, Faults: map[histories.F]int{}, Grants: len(b.Grants)}
 	countOperations(&c, b)
 	for i := range findings {
 		f := &findings[i]
-		for _, op := range f.resource.StaleOperations(false) {
+		byNumber := f.judgement.StaleQuestion.SeqOnly
+		t.numbers[f.resource.Name] = byNumber
+		late := f.resource.StaleOperations(byNumber)
+		for _, op := range late {
 			if b.History.Ops[op].F == histories.Write {
 				c.StaleAccepted++
 			}
 		}
-		c.StaleRefused += len(f.resource.StaleRefused())
+		countExposures(&c, b, f.resource, late)
+		c.StaleRefused += len(f.resource.StaleRefused(byNumber))
 		c.LostUpdates += len(f.lost)
 		for _, l := range f.lost {
-			lossy[l.Lost], lossy[l.Write] = true, true
+			t.lossy[l.Lost], t.lossy[l.Write] = true, true
 		}
 	}
 	c.StaleAttempted = c.StaleAccepted + c.StaleRefused
-	countExposures(&c, b, findings)
-	c.Trials = trials(b, lossy)
+	c.Trials, whole = t.all()
 	for i := range c.Trials {
 		t := &c.Trials[i]
 		c.Takeovers += one(t.Takeover)
 		c.Conclusive += one(t.Conclusive)
 		c.ConclusiveLost += one(t.ConclusiveLost)
 	}
-	return c
+	return c, whole
 }
 
 func one(b bool) int {
@@ -75,17 +81,15 @@ func countOperations(c *Coverage, b *model.Book) {
 // countExposures: an accepted write of an older grant was sent after another worker
 // was granted the lock, and nothing under a newer grant had touched the resource
 // before it, as far as the history tells.
-func countExposures(c *Coverage, b *model.Book, findings []finding) {
-	for i := range findings {
-		late := map[int]bool{}
-		for _, op := range findings[i].resource.StaleOperations(false) {
-			late[op] = true
-		}
-		for _, op := range findings[i].resource.Ops {
-			if ns, exposed := exposure(b, op); exposed && !late[op] {
-				c.Exposures++
-				c.ExposureMaxNS = max(c.ExposureMaxNS, ns)
-			}
+func countExposures(c *Coverage, b *model.Book, r *model.Resource, stale []int) {
+	late := map[int]bool{}
+	for _, op := range stale {
+		late[op] = true
+	}
+	for _, op := range r.Ops {
+		if ns, exposed := exposure(b, op); exposed && !late[op] {
+			c.Exposures++
+			c.ExposureMaxNS = max(c.ExposureMaxNS, ns)
 		}
 	}
 }

@@ -58,6 +58,14 @@ func TestTrial(t *testing.T) {
 		{"Touching times say nothing, either.", []string{stale, "", touch, strings.Replace(touch, " seq=1", "", 1), after, "",
 			"4000       nemesis resume 1\n", "", "2620..2622 2 write R1 b1 token=34   -> ok", "2613       nemesis resume 1\n2620..2622 2 write R1 b1 token=34 -> ok\n2622..2623 1 write R1 a1 token=33 -> ok"},
 			true, false, false, 0, 0, 0, "certainly came after"},
+		{"A touch after the worker was told to go on was not meanwhile.", []string{touch + "\n", "", stale, "4000.5..4002 2 write R1 b1 token=34 -> ok seq=1\n4003..4004 1 write R1 a1 token=33 -> ok seq=2"},
+			true, false, false, 1, 1, 0, "only after the worker was told to go on"},
+		{"Nor was one that was answered only then.", []string{touch, "2620..4000 2 write R1 b1 token=34   -> ok seq=1"},
+			true, false, false, 1, 1, 0, "only after the worker was told to go on"},
+		{"The look-alike: it was answered just before.", []string{touch, "2620..3999.999 2 write R1 b1 token=34   -> ok seq=1"},
+			true, true, false, 1, 1, 0, ""},
+		{"A resume that nobody confirmed is the end of what is certain.", []string{"4000       nemesis resume 1", "2621       nemesis resume 1 -> info"},
+			true, false, false, 1, 1, 0, "only after the worker was told to go on"},
 		{"At the point sent the write is a control.", []string{point, "point=sent"}, true, false, false, 1, 1, 0, "point sent"},
 		{"Nobody took over.", []string{acquire + "\n", "", touch + "\n", "", "2611..2612 2 read R1 token=34       -> ok value=a0 seq=0\n", ""},
 			false, false, false, 0, 0, 0, "nobody else"},
@@ -239,6 +247,81 @@ func TestExposure(t *testing.T) {
 			}
 			if stale := r.Property(checker.StaleWrite).Verdict == checker.Invalid; stale && test.count > 0 {
 				t.Error("an exposure is nobody's violation")
+			}
+		})
+	}
+}
+
+// A worker overwrites what it has not seen, in a trial: either the old holder what the
+// successor wrote, or the successor, which had read before, what the old holder wrote.
+func TestTrialLosesUpdates(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		rest string // from the continuation on
+		lost int
+	}{
+		{"The successor had read, and overwrites the old holder's write unseen.",
+			"41 1 write R a token=1 -> ok\n50 2 write R b token=2 -> ok", 1},
+		{"The look-alike: the fence refused the old holder.",
+			"41 1 write R a token=1 -> fail fenced\n50 2 write R b token=2 -> ok", 0},
+		{"The successor reads again before it writes.",
+			"41 1 write R a token=1 -> ok\n45 2 read R token=2 -> ok value=a\n50 2 write R b token=2 -> ok", 0},
+		{"The old holder overwrites the successor's write unseen.",
+			"35 2 write R b token=2 -> ok\n41 1 write R a token=1 -> ok", 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			lines := strings.Split("40 nemesis resume 1\n"+test.rest, "\n")
+			if strings.HasPrefix(lines[1], "35") {
+				lines[0], lines[1] = lines[1], lines[0]
+			}
+			c := check(t, parse(t, `fence: all
+initial: R = 0
+0 1 acquire L ttl=10 -> ok token=1
+1 1 read R token=1 -> ok value=0
+5 nemesis pause 1
+20 2 acquire L ttl=10 -> ok token=2
+30 2 read R token=2 -> ok value=0
+`+strings.Join(lines, "\n")+"\n")).Coverage
+			if len(c.Trials) != 1 || c.Trials[0].LostUpdates != test.lost || c.LostUpdates != test.lost {
+				t.Errorf("%d lost, trials %+v", c.LostUpdates, c.Trials)
+			}
+		})
+	}
+}
+
+// Where the resource's numbers contradict real time, numbers alone decide: the verdict,
+// the counts, and the trials.
+func TestCoverageByNumbersAlone(t *testing.T) {
+	t.Parallel()
+	const begin = `fence: writes
+initial: R = 0
+0 1 acquire L ttl=10 -> ok token=1
+5 nemesis pause 1
+20 2 acquire L ttl=10 -> ok token=2
+21 2 write R b token=2 -> ok
+40 nemesis resume 1
+41 1 write R a token=1 -> ok
+`
+	for name, test := range map[string]struct {
+		rest    string
+		verdict checker.Verdict
+		stale   int
+	}{
+		"real time": {"50 2 write R c token=2 -> ok seq=2\n60 2 write R d token=2 -> ok seq=3", checker.Invalid, 1},
+		"no order":  {"50 2 write R c token=2 -> ok seq=3\n60 2 write R d token=2 -> ok\n70 2 write R e token=2 -> ok seq=2", checker.Valid, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := check(t, parse(t, begin+test.rest+"\n"))
+			if v := r.Property(checker.StaleWrite).Verdict; v != test.verdict {
+				t.Errorf("stale-write %s", v)
+			}
+			c := r.Coverage
+			if c.StaleAccepted != test.stale || c.Trials[0].Accepted != test.stale || c.Trials[0].Conclusive != (test.stale > 0) || c.Exposures != 1-test.stale {
+				t.Errorf("%+v", c)
 			}
 		})
 	}

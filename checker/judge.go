@@ -22,13 +22,15 @@ type finding struct {
 }
 
 // judge asks Porcupine and the direct scans, and holds them against each other.
-func judge(ctx context.Context, b *model.Book, r *model.Resource) (finding, error) {
+//
+// The search has until ctx ends, the scans until scans does.
+func judge(ctx, scans context.Context, r *model.Resource) (finding, error) {
 	f := finding{resource: r, cores: map[Property][]int{}}
 	f.judgement = r.Judge(ctx, model.Limits{})
 	j := &f.judgement
 	f.stale = r.StaleOperations(j.StaleQuestion.SeqOnly)
-	f.lost, f.orphans = r.LostWrites(), r.Orphans()
-	f.confirm(ctx, b)
+	f.lost, f.orphans = r.LostWrites(scans), r.Orphans()
+	f.confirm()
 	if err := f.disagreement(); err != nil {
 		return f, err
 	}
@@ -54,7 +56,7 @@ func (f *finding) disagreement() error {
 }
 
 func shrink(ctx context.Context, r *model.Resource, q model.Question) []int {
-	return witness.Shrink(r, func(part *model.Resource) bool {
+	return witness.Shrink(ctx, r, func(part *model.Resource) bool {
 		return part.Decide(ctx, q, model.Limits{}) == model.Illegal
 	})
 }
@@ -64,9 +66,8 @@ func shrink(ctx context.Context, r *model.Resource, q model.Question) []int {
 // legal when operations are left out, so if the few are illegal, all are. For
 // stale-write the few must be ordered by the resource's own numbers, since real time
 // does not count where it contradicts them, and that is a question about all.
-func (f *finding) confirm(ctx context.Context, b *model.Book) {
-	// A fresh limit: the few operations take no time worth naming.
-	ctx = context.WithoutCancel(ctx)
+func (f *finding) confirm() {
+	ctx := context.Background() // the few operations take no time worth naming
 	ask := func(q model.Question, ops ...int) bool {
 		slices.Sort(ops)
 		return f.resource.Only(ops).Decide(ctx, q, model.Limits{}) == model.Illegal
@@ -84,7 +85,8 @@ func (f *finding) confirm(ctx context.Context, b *model.Book) {
 	if j.Stale == model.Undecided {
 		numbered := f.resource.StaleOperations(true)
 		if len(numbered) > 0 && ask(model.Question{Grants: true, SeqOnly: true}, numbered[0], f.resource.FirstNewer(numbered[0], true)) {
-			j.Stale = model.Illegal
+			j.Stale, j.StaleQuestion.SeqOnly = model.Illegal, true
+			f.stale = numbered
 		}
 	}
 }

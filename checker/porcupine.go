@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func subject(b *model.Book, r *Result) (resource *model.Resource, q model.Questi
 	name := ""
 	for i := range r.Properties {
 		p := &r.Properties[i]
-		if len(p.Witnesses) == 0 {
+		if len(p.Witnesses) == 0 || p.Property != StaleWrite && p.Property != LostUpdate {
 			continue
 		}
 		name, around = p.Witnesses[0].Resource, p.Witnesses[0].Stale
@@ -77,7 +78,7 @@ func notes(b *model.Book, r *Result, resource *model.Resource) []model.Note {
 		}
 		list = append(list, model.Note{
 			Row: "nemesis", From: t.StoppedNS, To: t.ContinuedNS, Text: t.Process + " stopped",
-			Details: fmt.Sprintf("point %q, grant %q", t.Point, t.Grant),
+			Details: fmt.Sprintf("point %s, grant %s", cmp.Or(string(t.Point), "unknown"), cmp.Or(t.Grant, "none")),
 		})
 	}
 	for _, g := range b.Grants {

@@ -12,9 +12,10 @@ import (
 	"github.com/leasehold-checker/leasehold/histories/corpus"
 )
 
-const hostile = `<img src=x onerror=alert(1)>`
+// A name that is HTML, ends a string, turns the direction of writing, and rings.
+const hostile = `<img src=x onerror=alert(1)>&'"` + "\u202e\a"
 
-// Porcupine puts descriptions into the page as HTML.
+// Porcupine puts labels into the page partly as HTML and partly as text.
 func TestPorcupinePageIsEscaped(t *testing.T) {
 	t.Parallel()
 	h := parse(t, demo)
@@ -46,13 +47,36 @@ func TestPorcupinePageIsEscaped(t *testing.T) {
 		t.Fatal(err)
 	}
 	// In the page's JSON the less-than sign is \u003c, and the browser makes it one again.
-	for _, raw := range []string{"<img src", `\u003cimg src`} {
+	// An escaped name would be seen with its escapes where a label is put in as text.
+	for _, raw := range []string{"<img src", `\u003cimg src`, `\u0026lt;`, `\u0026#`, "&lt;img", "\u202e", `\u202e`, "\a", `\u0007`} {
 		if strings.Contains(page.String(), raw) {
-			t.Errorf("the page holds %s", raw)
+			t.Errorf("the page holds %q", raw)
 		}
 	}
-	if !strings.Contains(page.String(), `\u0026lt;img src`) {
-		t.Error("the page does not hold the escaped name at all")
+	if !strings.Contains(page.String(), "‹img src=x onerror=alert(1)›＆′″") {
+		t.Error("the page does not hold the name at all")
+	}
+}
+
+// A name of any length has a label of its own size.
+func TestPorcupinePageCutsNames(t *testing.T) {
+	t.Parallel()
+	h := parse(t, demo)
+	long := strings.Repeat("x", 100_000)
+	for i := range h.Ops {
+		if o := &h.Ops[i]; o.ByWorker() {
+			o.Process += long
+			if v, known := o.Value.Get(); known {
+				o.Value = histories.Some(v + long)
+			}
+		}
+	}
+	var page bytes.Buffer
+	if err := checker.WritePorcupine(&page, h, check(t, h)); err != nil {
+		t.Fatal(err)
+	}
+	if page.Len() > 1<<20 || !strings.Contains(page.String(), "x…") {
+		t.Errorf("a page of %d bytes", page.Len())
 	}
 }
 

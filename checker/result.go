@@ -34,8 +34,9 @@ type PropertyResult struct {
 	Property   Property        `json:"property"`
 	Verdict    Verdict         `json:"verdict"`
 	Role       Role            `json:"role"`
-	Checked    int             `json:"checked"`    // cases that could be judged; 0: not judged, no evidence
-	Violations int             `json:"violations"` // cases found invalid: at least so many
+	Checked    int             `json:"checked"`             // cases that could be judged; 0: not judged, no evidence
+	Violations int             `json:"violations"`          // cases found invalid: at least so many
+	MarginNS   *int64          `json:"margin_ns,omitempty"` // timed properties: by how much the tightest case was legal; nil: none was timed
 	Cause      histories.Cause `json:"cause,omitempty"`
 	Why        string          `json:"why,omitempty"` // unknown: what could not be decided
 	Witnesses  []Witness       `json:"witnesses,omitempty"`
@@ -84,7 +85,8 @@ type Coverage struct {
 }
 
 // Trial is one pause episode on one lock: the stopped worker, what happened
-// meanwhile, and what it did when it went on.
+// meanwhile, and what it did when it went on. A pause of a worker that stands still
+// already makes no trial of its own.
 type Trial struct {
 	Lock      string          `json:"lock"`
 	Resource  string          `json:"resource,omitempty"`
@@ -98,7 +100,7 @@ type Trial struct {
 	Write  int `json:"write"`  // the first write of the old grant that the successor's touch made stale; -1 if none
 
 	StoppedNS   int64 `json:"stopped_ns"`            // when the kernel confirmed the stop
-	ContinuedNS int64 `json:"continued_ns"`          // when it was told to go on; end of the history if never
+	ContinuedNS int64 `json:"continued_ns"`          // when it was told to go on, or was killed; end of the history if never
 	ExposureNS  int64 `json:"exposure_ns,omitempty"` // longest time from the successor's grant to a write of the old grant before its touch
 
 	Takeover       bool   `json:"takeover"`

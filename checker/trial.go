@@ -2,16 +2,21 @@ package checker
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"sort"
 
 	"github.com/leasehold-checker/leasehold/checker/model"
-	"github.com/leasehold-checker/leasehold/checker/witness"
 	"github.com/leasehold-checker/leasehold/histories"
 )
 
+// maxTrials bounds the memory of trials: every pause makes one for each lock that
+// its worker holds.
+const maxTrials = 200_000
+
 // trialist finds the trials of a history.
 type trialist struct {
+	ctx     context.Context
 	b       *model.Book
 	h       *histories.History
 	end     int64                     // of the history, ns
@@ -21,44 +26,52 @@ type trialist struct {
 	of      map[string][]*model.Grant // of a worker, in line order
 	gone    map[*model.Grant]int64    // the first release invoked
 	lossy   map[int]bool              // writes that overwrote one unseen, or were overwritten so
+	numbers map[string]bool           // resources that are judged by their numbers alone
+	steps   int                       // operations looked at
+	over    bool                      // the context has ended
 }
 
-// trials lists the pause episodes: every pause that the kernel confirmed, once for
-// each lock that the stopped worker held (or was being granted), at least once.
-func trials(b *model.Book, lossy map[int]bool) []Trial {
-	t := newTrialist(b)
-	t.lossy = lossy
-	var out []Trial
-	for i := range t.h.Ops {
-		o := &t.h.Ops[i]
-		if o.Process != histories.Nemesis || o.F != histories.Pause || o.Type != histories.OK {
-			continue
-		}
+// done counts a step, and tells whether the context has ended.
+func (t *trialist) done() bool {
+	if t.steps++; t.steps%256 == 0 && t.ctx.Err() != nil {
+		t.over = true
+	}
+	return t.over
+}
+
+// all lists the pause episodes: every stop that the kernel confirmed, once for each
+// lock that the stopped worker held (or was being granted), at least once. It is not
+// whole if the context ended before, or there are too many.
+func (t *trialist) all() (out []Trial, whole bool) {
+	held := t.held()
+	for _, s := range t.b.Stops() {
 		episode := Trial{
-			Process: o.Target, Point: o.Point, Pause: i, Resume: witness.Resume(t.h, i), Write: -1,
-			StoppedNS: o.Return, ContinuedNS: t.end,
+			Process: s.Worker, Point: t.h.Ops[s.Pause].Point, Pause: s.Pause, Resume: s.Resume, Write: -1,
+			StoppedNS: s.From, ContinuedNS: min(s.To, t.end),
 		}
-		if episode.Resume >= 0 {
-			episode.ContinuedNS = t.h.Ops[episode.Resume].Invoke
-		}
-		held := t.held(&episode)
-		if len(held) == 0 {
-			episode.Lock = t.lockAround(i, o.Target)
-			out = append(out, t.judge(episode, nil))
-			continue
-		}
-		for _, g := range held {
+		for _, g := range held[s] {
+			if len(out) >= maxTrials || t.over {
+				return out, false
+			}
 			episode.Lock, episode.Grant = g.Lock, g.ID
 			out = append(out, t.judge(episode, g))
 		}
+		if len(held[s]) == 0 {
+			episode.Lock = t.lockAround(s.Pause, s.Worker)
+			out = append(out, t.judge(episode, nil))
+		}
 	}
-	return out
+	return out, !t.over
 }
 
-func newTrialist(b *model.Book) *trialist {
+func newTrialist(ctx context.Context, b *model.Book) *trialist {
 	t := &trialist{
-		b: b, h: b.History, byLock: map[string][]*model.Grant{}, byGrant: map[*model.Grant][]int{},
+		ctx: ctx, b: b, h: b.History, byLock: map[string][]*model.Grant{}, byGrant: map[*model.Grant][]int{},
 		workers: map[string][]int{}, of: map[string][]*model.Grant{}, gone: map[*model.Grant]int64{},
+		lossy: map[int]bool{}, numbers: map[string]bool{},
+	}
+	if len(b.Stops()) == 0 {
+		return t
 	}
 	t.end = b.History.Header.End.Or(0)
 	for i := range t.h.Ops {
@@ -91,33 +104,43 @@ func newTrialist(b *model.Book) *trialist {
 	return t
 }
 
-// held are the grants that the worker held when it was stopped, the newest of each
-// lock: answered by then, and no release invoked. If there is none, it is the one
-// that it was being granted.
-func (t *trialist) held(e *Trial) []*model.Grant {
-	byLock := map[string]*model.Grant{}
-	var open *model.Grant
-	list := t.of[e.Process]
-	for _, g := range list[:sort.Search(len(list), func(k int) bool { return list[k].Invoke > e.StoppedNS })] {
-		switch gone, released := t.gone[g]; {
-		case g.Return > e.StoppedNS:
-			open = g
-		case !released || gone > e.StoppedNS:
-			byLock[g.Lock] = g
-		default:
-			delete(byLock, g.Lock) // an earlier one of the lock went with it, or is of no use
+// held are the grants that the workers held when they were stopped, the newest of
+// each lock: answered by then, and no release invoked. If there is none, it is the
+// one that the worker was being granted.
+func (t *trialist) held() map[*model.Stop][]*model.Grant {
+	held := map[*model.Stop][]*model.Grant{}
+	seen := map[string]bool{}
+	for _, s := range t.b.Stops() {
+		if !seen[s.Worker] {
+			seen[s.Worker] = true
+			t.heldBy(t.of[s.Worker], t.b.StopsOf(s.Worker), held)
 		}
 	}
-	if open != nil && (len(byLock) == 0 || e.Point == histories.PointLocked) {
-		return []*model.Grant{open}
-	}
-	var out []*model.Grant
-	for _, g := range list {
-		if byLock[g.Lock] == g {
-			out = append(out, g)
+	return held
+}
+
+// heldBy goes through one worker's grants and stops.
+func (t *trialist) heldBy(grants []*model.Grant, stops []*model.Stop, held map[*model.Stop][]*model.Grant) {
+	stops = slices.Clone(stops)
+	slices.SortStableFunc(stops, func(a, s *model.Stop) int { return cmp.Compare(a.From, s.From) })
+	newest, next := map[string]*model.Grant{}, 0 // by lock; an earlier grant goes with it, or is of no use
+	for _, s := range stops {
+		for ; next < len(grants) && grants[next].Return <= s.From; next++ {
+			newest[grants[next].Lock] = grants[next]
+		}
+		for lock, g := range newest {
+			if gone, released := t.gone[g]; released && gone <= s.From {
+				delete(newest, lock)
+			} else if len(held[s]) < maxTrials {
+				held[s] = append(held[s], g)
+			}
+		}
+		slices.SortFunc(held[s], func(a, g *model.Grant) int { return cmp.Compare(a.Acquire, g.Acquire) })
+		asked := next < len(grants) && grants[next].Invoke <= s.From
+		if asked && (len(held[s]) == 0 || t.h.Ops[s.Pause].Point == histories.PointLocked) {
+			held[s] = []*model.Grant{grants[next]}
 		}
 	}
-	return out
 }
 
 // lockAround is the lock of what the worker did last before the stop, or first after.
@@ -170,6 +193,9 @@ func (t *trialist) granted(e *Trial) []*model.Grant {
 	to := sort.Search(len(list), func(k int) bool { return list[k].Return > e.ContinuedNS })
 	var out []*model.Grant
 	for _, g := range list[from:max(from, to)] {
+		if t.done() {
+			break
+		}
 		if g.Worker != e.Process {
 			out = append(out, g)
 		}
@@ -178,10 +204,11 @@ func (t *trialist) granted(e *Trial) []*model.Grant {
 }
 
 // contest looks at one write of the stopped worker's grant, and whether a successor
-// had touched the resource by then.
+// had touched the resource by then: for a conclusive trial, while the worker stood
+// still.
 func (t *trialist) contest(e *Trial, g *model.Grant, newer []*model.Grant, w int) {
 	o := &t.h.Ops[w]
-	touched := slices.IndexFunc(newer, func(s *model.Grant) bool { return t.touchedBefore(s, w) })
+	touched := slices.IndexFunc(newer, func(s *model.Grant) bool { return t.touchedBefore(s, w, histories.Never) })
 	switch {
 	case touched >= 0:
 		if e.Write < 0 {
@@ -190,7 +217,8 @@ func (t *trialist) contest(e *Trial, g *model.Grant, newer []*model.Grant, w int
 		e.Attempted++
 		e.Accepted += one(o.Type == histories.OK)
 		e.Refused += one(o.Type != histories.OK)
-		e.Conclusive = e.Point != histories.PointSent
+		e.Conclusive = e.Conclusive || e.Point != histories.PointSent &&
+			slices.ContainsFunc(newer, func(s *model.Grant) bool { return t.touchedBefore(s, w, e.ContinuedNS) })
 	case len(newer) > 0 && o.Type == histories.OK && o.Invoke > newer[0].Return:
 		e.ExposureNS = max(e.ExposureNS, o.Invoke-newer[0].Return)
 	}
@@ -202,35 +230,40 @@ func (t *trialist) contest(e *Trial, g *model.Grant, newer []*model.Grant, w int
 // answer after the stop.
 func (t *trialist) arrived(e *Trial, g *model.Grant) []int {
 	var out []int
-	for _, i := range t.byGrant[g] {
-		o := &t.h.Ops[i]
-		if o.F == histories.Write && (o.Type == histories.OK || o.Fenced()) && o.Return > e.StoppedNS {
-			out = append(out, i)
+	ops := t.byGrant[g] // one after the other, so they were answered in this order
+	for k := len(ops) - 1; k >= 0 && t.h.Ops[ops[k]].Return > e.StoppedNS && !t.done(); k-- {
+		o := &t.h.Ops[ops[k]]
+		if o.F == histories.Write && (o.Type == histories.OK || o.Fenced()) {
+			out = append(out, ops[k])
 		}
 	}
+	slices.Reverse(out)
 	return out
 }
 
 // touchedBefore: an accepted operation of s that the fence counts came to the
-// resource before write w.
-func (t *trialist) touchedBefore(s *model.Grant, w int) bool {
+// resource before write w, and was answered before a point in time.
+func (t *trialist) touchedBefore(s *model.Grant, w int, by int64) bool {
 	return t.any(s, func(i int, o *histories.Operation) bool {
 		counted := o.F == histories.Write || t.h.Header.Fence == histories.FenceAll
-		return counted && came(t.h, i, w)
+		return counted && o.Return < by && t.came(i, w)
 	})
 }
 
 // between: write w of g lies between the successor's read and its write, and g had
 // read, too: whoever is last overwrites what it has not seen.
 func (t *trialist) between(g, s *model.Grant, w int) bool {
-	read := func(i int, o *histories.Operation) bool { return o.F == histories.Read && came(t.h, i, w) }
-	wrote := func(i int, o *histories.Operation) bool { return o.F == histories.Write && came(t.h, w, i) }
+	read := func(i int, o *histories.Operation) bool { return o.F == histories.Read && t.came(i, w) }
+	wrote := func(i int, o *histories.Operation) bool { return o.F == histories.Write && t.came(w, i) }
 	on := t.h.Ops[w].Resource
 	return t.anyOn(on, g, read) && t.anyOn(on, s, read) && t.anyOn(on, s, wrote)
 }
 
 func (t *trialist) any(g *model.Grant, want func(int, *histories.Operation) bool) bool {
 	for _, i := range t.byGrant[g] {
+		if t.done() {
+			return false
+		}
 		if o := &t.h.Ops[i]; o.Type == histories.OK && want(i, o) {
 			return true
 		}
@@ -244,9 +277,10 @@ func (t *trialist) anyOn(resource string, g *model.Grant, want func(int, *histor
 
 // came tells whether operation a came to the resource before operation b; both were
 // answered. By the resource's own numbers, where both have one; at equal numbers an
-// accepted write comes first.
-func came(h *histories.History, a, b int) bool {
-	x, y := &h.Ops[a], &h.Ops[b]
+// accepted write comes first. Where numbers and time contradict each other, only
+// numbers count, as for the verdict.
+func (t *trialist) came(a, b int) bool {
+	x, y := &t.h.Ops[a], &t.h.Ops[b]
 	if x.Resource != y.Resource {
 		return false
 	}
@@ -257,6 +291,8 @@ func came(h *histories.History, a, b int) bool {
 		return n < m
 	case numbered && both:
 		return wrote(x) && !wrote(y)
+	case t.numbers[x.Resource]:
+		return false
 	case x.Process == y.Process:
 		return a < b
 	}
@@ -273,6 +309,8 @@ func (t *trialist) why(e *Trial, g *model.Grant, newer []*model.Grant) string {
 		})
 	})
 	switch {
+	case e.Write >= 0 && e.Point != histories.PointSent:
+		return "the successor touched the resource only after the worker was told to go on"
 	case e.Write >= 0:
 		return "the request was already on its way when the worker was stopped (point sent): a control"
 	case g == nil:

@@ -11,6 +11,12 @@ const (
 	StaleWrite Property = "stale-write"
 	// LostUpdate: no acknowledged read-modify-write is overwritten unseen.
 	LostUpdate Property = "lost-update"
+	// Exclusion: nobody is granted the lock, or has it renewed, while the store's
+	// last promise to another worker still stands.
+	Exclusion Property = "exclusion"
+	// TokenOrder: tokens grow from grant to grant; one token, one holder. It is not
+	// in the Result of a lock that issues none.
+	TokenOrder Property = "token-order"
 )
 
 // Verdict is the answer for one property or one history.

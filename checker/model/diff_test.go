@@ -96,21 +96,23 @@ func compareScans(t *testing.T, s slow, r *Resource, j Judgement) {
 	if n := len(r.StaleOperations(j.StaleQuestion.SeqOnly)); n > 0 && j.Stale == Legal {
 		t.Errorf("%d stale operations, and Porcupine finds an order", n)
 	}
-	for _, l := range r.LostWrites() {
+	for _, l := range r.LostWrites(context.Background()) {
 		if s.base(r.Ops, l.Write) != l.Base || !s.mustPrecede(l.Base, l.Lost, false) || !s.mustPrecede(l.Lost, l.Write, false) {
 			t.Errorf("%+v is not lost", l)
 		}
 	}
-	if len(r.LostWrites())+len(r.Orphans()) > 0 && j.Lost == Legal {
+	if len(r.LostWrites(context.Background()))+len(r.Orphans()) > 0 && j.Lost == Legal {
 		t.Error("an update is lost, and Porcupine finds an order")
 	}
-	for _, op := range r.StaleRefused() {
-		ok := false
-		for _, y := range r.Ops {
-			ok = ok || s.makesStale(y, op, false)
-		}
-		if !ok {
-			t.Errorf("refused operation %d is not stale", op)
+	for _, seqOnly := range []bool{false, true} {
+		for _, op := range r.StaleRefused(seqOnly) {
+			ok := false
+			for _, y := range r.Ops {
+				ok = ok || s.makesStale(y, op, seqOnly)
+			}
+			if !ok {
+				t.Errorf("refused operation %d is not stale", op)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"sort"
 )
@@ -21,9 +22,11 @@ const perWrite = 1000
 
 // LostWrites finds the writes that overwrote something unseen, as far as the
 // history itself shows it, without a search; in their order. What a write destroyed
-// is counted once: the write before it may have been built on a hundred others.
-func (r *Resource) LostWrites() []LostWrite {
+// is counted once: the write before it may have been built on a hundred others. They
+// are not all if the context ends before.
+func (r *Resource) LostWrites(ctx context.Context) []LostWrite {
 	var out []LostWrite
+	look := work{ctx: ctx}
 	lists := r.acknowledged()
 	for i := range r.ops {
 		w := &r.ops[i]
@@ -32,7 +35,7 @@ func (r *Resource) LostWrites() []LostWrite {
 		}
 		base := &r.ops[w.base]
 		for _, list := range lists {
-			if y := list.lostBetween(r, base, w); y != nil {
+			if y := list.lostBetween(&look, r, base, w); y != nil {
 				out = append(out, LostWrite{Base: base.at, Lost: y.at, Write: w.at})
 				break
 			}
@@ -77,7 +80,7 @@ func (r *Resource) acknowledged() []*writeList {
 // lostBetween walks back from write w over the writes that came before it, until
 // its base, and skips runs of the worker's own. It returns the first that lies
 // certainly between, nil if there is none.
-func (l *writeList) lostBetween(r *Resource, base, w *operation) *operation {
+func (l *writeList) lostBetween(look *work, r *Resource, base, w *operation) *operation {
 	if l.byNumber && !w.numbered {
 		return nil
 	}
@@ -87,7 +90,7 @@ func (l *writeList) lostBetween(r *Resource, base, w *operation) *operation {
 		}
 		return r.ops[l.ops[k]].answer >= w.invoke
 	}) - 1
-	for n := 0; k >= 0 && n < perWrite; n++ {
+	for n := 0; k >= 0 && n < perWrite && !look.done(); n++ {
 		y := &r.ops[l.ops[k]]
 		if y.worker == w.worker {
 			k = l.run[k] - 1

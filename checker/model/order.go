@@ -20,6 +20,9 @@ type rank struct {
 	order *lockOrder
 	pos   int // place in order.grants
 	newer int // no grant before this place is both certainly newer and parted from it
+	// nested: without usable tokens, the grants of its own worker before this place are
+	// nested with it.
+	nested int
 	// between is the earliest answer of another worker's grant that was asked for
 	// after this one was answered; histories.Never if there is none.
 	between int64
@@ -153,6 +156,7 @@ func (o *lockOrder) sort() {
 		g.place.pos, g.place.newer = i, rival
 		if !o.tokens {
 			g.place.newer = sort.Search(n, func(k int) bool { return o.grants[k].Invoke > g.Return })
+			g.place.nested = sort.Search(n, func(k int) bool { return o.grants[k].Invoke > g.place.between })
 		}
 	}
 }

@@ -3,13 +3,14 @@ package model
 import (
 	"context"
 	"fmt"
-	"html"
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/leasehold-checker/leasehold/checker/internal/show"
 	"github.com/leasehold-checker/leasehold/histories"
 )
 
@@ -29,11 +30,10 @@ const (
 // WritePage writes Porcupine's own HTML page about one question, for a window of
 // some two hundred operations around one of them (a place in History.Ops, or -1).
 // The window begins in the state in which the operations before it left the
-// resource. Porcupine puts descriptions into the page as HTML: all that comes from
-// the history is escaped.
+// resource. All that comes from the history is made harmless (see label).
 func (r *Resource) WritePage(ctx context.Context, w io.Writer, q Question, around int, notes []Note) error {
-	t := newTask(r, q)
-	if t.impossible { // some interval is empty, and Porcupine must not see it
+	t := newTask(ctx, r, q)
+	if t.impossible || t.unready { // some interval may be empty, and Porcupine must not see it
 		t.realTime()
 	}
 	order, from := t.window(around)
@@ -43,8 +43,8 @@ func (r *Resource) WritePage(ctx context.Context, w io.Writer, q Question, aroun
 	}
 	shown := order[from:min(len(order), from+pageWindow)]
 	model := t.model(state)
-	model.DescribeOperation = func(input, _ any) string { return html.EscapeString(t.describe(input.(int))) }
-	model.DescribeState = func(state any) string { return html.EscapeString(t.describeState(state.(State))) }
+	model.DescribeOperation = func(input, _ any) string { return label(t.describe(input.(int))) }
+	model.DescribeState = func(state any) string { return label(t.describeState(state.(State))) }
 	limit := pageLimit
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = max(1, min(limit, time.Until(deadline)))
@@ -86,7 +86,7 @@ func (t *task) window(around int) (order []int32, from int) {
 
 func (t *task) describe(i int) string {
 	o := &t.r.book.History.Ops[t.ops[i].at]
-	text := o.Process + ": " + string(o.F)
+	text := short(o.Process) + ": " + string(o.F)
 	if v, known := o.Value.Get(); known {
 		text += " " + short(v)
 	}
@@ -110,23 +110,25 @@ func (t *task) describeState(st State) string {
 	if st.value >= 0 {
 		text = "value " + short(t.r.values[st.value])
 	}
-	if st.newest >= 0 {
-		for i := range t.ops {
-			if g := t.ops[i].grant; t.ops[i].counted && t.place[i] == st.newest {
-				return text + ", touched by grant " + short(g.ID)
-			}
+	if st.front.newest < 0 {
+		return text
+	}
+	for i := range t.ops {
+		if g := t.ops[i].grant; t.slot[i] == 0 && g.place.pos == int(st.front.newest) {
+			return text + ", touched by grant " + short(g.ID)
 		}
 	}
 	return text
 }
 
-func short(word string) string {
-	const most = 60
-	if runes := []rune(word); len(runes) > most {
-		return string(runes[:most]) + "..."
-	}
-	return word
-}
+func short(word string) string { return show.Cut(word, 60) }
+
+// lookAlikes are read as what they stand for, and are no HTML.
+var lookAlikes = strings.NewReplacer("<", "‹", ">", "›", "&", "＆", "'", "′", `"`, "″")
+
+// label makes a text fit for the page. Porcupine puts some labels into it as HTML and
+// others as text, so an escaped name would show its escapes in the latter.
+func label(text string) string { return lookAlikes.Replace(show.Cut(text, 300)) }
 
 // annotate places notes in the picture. It has ranks instead of times if the
 // resource numbers its operations; a note then goes from after what was answered
@@ -143,8 +145,8 @@ func (t *task) annotate(shown []int32, notes []Note) []porcupine.Annotation {
 		}
 		from, to := t.position(shown, n.From, n.To)
 		out = append(out, porcupine.Annotation{
-			Tag: html.EscapeString(n.Row), Start: from, End: to,
-			Description: html.EscapeString(n.Text), Details: html.EscapeString(n.Details),
+			Tag: label(n.Row), Start: from, End: to,
+			Description: label(n.Text), Details: label(n.Details),
 		})
 	}
 	return out

@@ -34,8 +34,14 @@ func (l Limits) chunk() int    { return cmp.Or(l.Chunk, 256) }
 
 // Decide asks Porcupine one question. The context's deadline is the time limit.
 func (r *Resource) Decide(ctx context.Context, q Question, limits Limits) Answer {
-	t := newTask(r, q)
-	if t.impossible {
+	if ctx.Err() != nil {
+		return Undecided
+	}
+	t := newTask(ctx, r, q)
+	switch {
+	case t.unready:
+		return Undecided
+	case t.impossible:
 		return Illegal
 	}
 	state := t.start
@@ -107,7 +113,7 @@ func (t *task) ask(ctx context.Context, start State, chunk []int32, memory int64
 		}
 		next, ok := t.step(state.(State), input.(int))
 		if ok {
-			spent.Add(cost + int64(len(next.forbidden)+len(next.fresh)+len(next.placed)))
+			spent.Add(cost + int64(len(next.fronts)+len(next.fresh)+len(next.placed)))
 		}
 		return ok, next
 	}

@@ -69,7 +69,7 @@ func TestChunks(t *testing.T) {
 				t.Errorf("stale %v, chunks of %d: %+v, want %+v", stale, size, got, want)
 			}
 		}
-		task := newTask(r, Question{Values: true})
+		task := newTask(context.Background(), r, Question{Values: true})
 		if n := len(task.chunks(100)); n < 9 {
 			t.Errorf("%d chunks of a sequence of 900 operations", n)
 		}
@@ -159,7 +159,7 @@ func TestStepIsPure(t *testing.T) {
 			continue
 		}
 		for _, r := range b.Resources() {
-			task := newTask(r, Question{Values: true, Grants: true, Bases: true})
+			task := newTask(context.Background(), r, Question{Values: true, Grants: true, Bases: true})
 			state := task.start
 			for _, i := range task.in {
 				before := state

@@ -34,6 +34,9 @@ type Book struct {
 	under  []*Grant
 	locks  []string
 	orders map[string]*lockOrder
+
+	stops   []*Stop
+	stopsOf map[string][]*Stop
 }
 
 // Own is the grant of its own worker to which an operation belongs, nil if none.
@@ -49,25 +52,38 @@ func (b *Book) Lock(op int) string { return b.locks[op] }
 
 // holdings are the grants of one worker on one lock, so far.
 type holdings struct {
-	all  []*Grant
-	open []*Grant // not released; a failed release releases nothing
+	last *Grant
+	open []*Grant // not released, and some that were: those are dropped once they are the last
+	gone map[*Grant]bool
 }
 
+func (h *holdings) add(g *Grant) {
+	h.last, h.open = g, append(h.open, g)
+}
+
+// newest is the newest grant that was not released, else the newest.
 func (h *holdings) newest() *Grant {
-	for _, list := range [][]*Grant{h.open, h.all} {
-		if n := len(list); n > 0 {
-			return list[n-1]
-		}
+	if h == nil {
+		return nil
 	}
-	return nil
+	if n := len(h.open); n > 0 {
+		return h.open[n-1]
+	}
+	return h.last
 }
 
+// released: a failed release releases nothing.
 func (h *holdings) released(g *Grant) {
-	for i := len(h.open) - 1; i >= 0; i-- { // mostly the newest
-		if h.open[i] == g {
-			h.open = append(h.open[:i], h.open[i+1:]...)
-			return
+	if n := len(h.open); n == 0 || h.open[n-1] != g {
+		if h.gone == nil {
+			h.gone = map[*Grant]bool{}
 		}
+		h.gone[g] = true
+		return
+	}
+	h.open = h.open[:len(h.open)-1]
+	for n := len(h.open); n > 0 && h.gone[h.open[n-1]]; n = len(h.open) {
+		h.open = h.open[:n-1]
 	}
 }
 
@@ -107,6 +123,7 @@ func Resolve(h *histories.History) (*Book, error) {
 		}
 	}
 	r.sortGrants()
+	r.findStops()
 	return r.Book, nil
 }
 
@@ -120,8 +137,7 @@ func (r *resolver) operation(i int) error {
 		r.acquire(i)
 		return nil
 	}
-	book := r.book(o.Process, r.locks[i])
-	own, err := r.pick(o, o.Grant, book.newest())
+	own, err := r.pick(o, o.Grant, r.holds[holder{o.Process, r.locks[i]}].newest())
 	if err != nil {
 		return err
 	}
@@ -134,7 +150,7 @@ func (r *resolver) operation(i int) error {
 		r.locks[i] = own.Lock
 	}
 	if o.F == histories.Release && o.Type != histories.Fail && own != nil {
-		r.book(o.Process, own.Lock).released(own)
+		r.holds[holder{o.Process, own.Lock}].released(own)
 	}
 	return nil
 }
@@ -151,14 +167,6 @@ func (r *resolver) lockOf(o *histories.Operation) string {
 		r.guards[o.Resource] = lock
 	}
 	return lock
-}
-
-func (r *resolver) book(worker, lock string) *holdings {
-	key := holder{worker, lock}
-	if r.holds[key] == nil {
-		r.holds[key] = &holdings{}
-	}
-	return r.holds[key]
 }
 
 // pick is the grant that the operation names, or else the given one.
@@ -186,7 +194,9 @@ func (r *resolver) acquire(i int) {
 	r.byID[holder{o.Process, g.ID}] = g
 	r.own[i], r.under[i] = g, g
 	r.Grants = append(r.Grants, g)
-	book := r.book(o.Process, o.Lock)
-	book.all = append(book.all, g)
-	book.open = append(book.open, g)
+	key := holder{o.Process, o.Lock}
+	if r.holds[key] == nil {
+		r.holds[key] = &holdings{}
+	}
+	r.holds[key].add(g)
 }

@@ -232,18 +232,34 @@ func (r *Resource) Bases() map[int]int {
 	return bases
 }
 
-// Sources lists, for every read of a value, the writes of that value; places in
-// History.Ops.
-func (r *Resource) Sources() map[int][]int {
-	reads, _ := r.readers()
-	sources := map[int][]int{}
+// Sources knows, for every read of a value, the writes of that value. Reads of one
+// value share them.
+type Sources struct {
+	value  map[int]int32 // by read
+	writes [][]int       // by value
+}
+
+// Value is a number for the value that a read (a place in History.Ops) returned;
+// false if it returned none, or is no read.
+func (s *Sources) Value(read int) (int32, bool) {
+	v, known := s.value[read]
+	return v, known
+}
+
+// Writes are the writes of a value; places in History.Ops.
+func (s *Sources) Writes(value int32) []int { return s.writes[value] }
+
+// Sources finds the writes that reads may come from.
+func (r *Resource) Sources() *Sources {
+	s := &Sources{value: map[int]int32{}, writes: make([][]int, len(r.values))}
 	for i := range r.ops {
-		if o := &r.ops[i]; o.write {
-			for _, read := range reads[o.value] {
-				at := r.ops[read].at
-				sources[at] = append(sources[at], o.at)
-			}
+		switch o := &r.ops[i]; {
+		case o.value < 0:
+		case o.write:
+			s.writes[o.value] = append(s.writes[o.value], o.at)
+		case o.read:
+			s.value[o.at] = o.value
 		}
 	}
-	return sources
+	return s
 }

@@ -1,9 +1,6 @@
 package model
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "encoding/binary"
 
 // Question says which rules an order of the operations has to keep.
 type Question struct {
@@ -18,28 +15,23 @@ type Question struct {
 // State is what the resource remembers: all that a later operation can tell. It is
 // comparable; equal states are the same.
 type State struct {
-	value  int32 // last value written
-	newest int32 // usable tokens: the highest place of a grant that has touched the resource; -1: none
-	// forbidden is a set of grants that may no longer act, where tokens give no
-	// order: one number can't say it, since not every two grants are ordered.
-	forbidden string
-	fresh     string // bases that no foreign write has outdated, with the writes still to come (see freshness)
-	placed    string // set of the marked operations that were taken (see task.need)
+	value  int32  // last value written
+	front  front  // of the first lock: the grants that have touched the resource
+	fronts string // of further locks, if operations on the resource name several (see fronts)
+	fresh  string // bases that no foreign write has outdated, with the writes still to come (see freshness)
+	placed string // set of the marked operations that were taken (see task.need)
 }
 
 // spec is the sequential specification of one resource: a start and a pure step.
 type spec struct {
 	Question
-	ops     []operation
-	start   State
-	place   []int32  // by operation: of its grant, with usable tokens
-	newer   []int32  // by operation: the first place that outdates its grant
-	slot    []int32  // by operation: of its grant in the forbidden set, else -1
-	outdate []string // by slot: the grants that are forbidden once this one has acted
-	uses    []int32  // by operation: writes that have this read as their base
-	unsure  []bool   // by operation: it may not have happened, and nothing says that it did
-	mark    []int32  // by operation: bit in State.placed, else -1
-	needs   [][]int32
+	ops    []operation
+	start  State
+	slot   []int32 // by operation: of its lock's front, -1 if nobody has to look at it
+	uses   []int32 // by operation: writes that have this read as their base
+	unsure []bool  // by operation: it may not have happened, and nothing says that it did
+	mark   []int32 // by operation: bit in State.placed, else -1
+	needs  [][]int32
 }
 
 // step takes operation i in the given state. It is pure and deterministic.
@@ -70,28 +62,17 @@ func (s *spec) take(st State, i int) (State, bool) {
 	if s.Bases && o.write && o.base >= 0 && !fresh(st.fresh, o.base) {
 		return st, false
 	}
-	if s.Grants && o.counted && s.outdated(st, i) {
+	if s.Grants && s.slot[i] >= 0 && st.of(s.slot[i]).outdates(o.grant) {
 		return st, false
 	}
 	return s.effect(st, i), true
 }
 
-func (s *spec) outdated(st State, i int) bool {
-	if slot := s.slot[i]; slot >= 0 {
-		return has(st.forbidden, slot)
-	}
-	return st.newest >= s.newer[i]
-}
-
 // effect is what operation i leaves behind, legal or not.
 func (s *spec) effect(st State, i int) State {
 	o := &s.ops[i]
-	if s.Grants && o.counted {
-		if slot := s.slot[i]; slot >= 0 {
-			st.forbidden = union(st.forbidden, s.outdate[slot])
-		} else {
-			st.newest = max(st.newest, s.place[i])
-		}
+	if slot := s.slot[i]; s.Grants && slot >= 0 {
+		st = st.touch(slot, o.grant)
 	}
 	if s.Bases && o.read && s.uses[i] > 0 {
 		st.fresh = freshen(st.fresh, o.index, s.uses[i])
@@ -187,28 +168,12 @@ func with(set string, bit int32) string {
 	return string(out)
 }
 
-func union(a, b string) string {
-	var out []byte
-	for i := range len(b) {
-		if b[i]&^a[i] != 0 {
-			if out == nil {
-				out = []byte(a)
-			}
-			out[i] |= b[i]
-		}
-	}
-	if out == nil {
-		return a
-	}
-	return string(out)
-}
-
 // newSpec readies the specification. Marks and needs are filled by the task.
 func newSpec(r *Resource, q Question) *spec {
 	n := len(r.ops)
 	s := &spec{
-		Question: q, ops: r.ops, start: State{value: -1, newest: -1},
-		place: make([]int32, n), newer: make([]int32, n), slot: make([]int32, n), uses: make([]int32, n),
+		Question: q, ops: r.ops, start: State{value: -1, front: noFront},
+		slot: make([]int32, n), uses: make([]int32, n),
 		unsure: make([]bool, n), mark: make([]int32, n), needs: make([][]int32, n),
 	}
 	if q.Values {
@@ -217,48 +182,35 @@ func newSpec(r *Resource, q Question) *spec {
 	for i := range r.ops {
 		s.slot[i], s.mark[i] = -1, -1
 	}
-	s.rankGrants()
+	s.findLocks()
 	return s
 }
 
-// rankGrants gives every counted operation the numbers by which the step compares
-// grants: places, if one lock with usable tokens is all there is, else slots of a
-// set.
-func (s *spec) rankGrants() {
-	slots := map[*Grant]int32{}
-	var grants []*Grant
-	single := true
+// findLocks gives every lock of which two grants count a front of its own, and the
+// first one State.front.
+func (s *spec) findLocks() {
+	const alone = -1
+	first, slots := map[*lockOrder]*Grant{}, map[*lockOrder]int32{}
+	locks := int32(0)
 	for i := range s.ops {
 		g := s.ops[i].grant
 		if !s.ops[i].counted {
 			continue
 		}
-		if _, known := slots[g]; !known {
-			slots[g] = int32(len(grants))
-			grants = append(grants, g)
+		o := g.place.order
+		if first[o] == nil {
+			first[o], slots[o] = g, alone
+		} else if first[o] != g && slots[o] == alone {
+			slots[o] = locks
+			locks++
 		}
-		single = single && g.place.order == grants[0].place.order && g.place.order.tokens
 	}
 	for i := range s.ops {
-		if g := s.ops[i].grant; s.ops[i].counted {
-			s.place[i], s.newer[i] = int32(g.place.pos), int32(min(g.place.newer, math.MaxInt32))
-			if !single {
-				s.slot[i] = slots[g]
-			}
+		if s.ops[i].counted {
+			s.slot[i] = slots[s.ops[i].grant.place.order]
 		}
 	}
-	if single || !s.Grants {
-		return
-	}
-	s.start.forbidden = emptySet(len(grants))
-	s.outdate = make([]string, len(grants))
-	for k, g := range grants {
-		set := make([]byte, (len(grants)+7)/8)
-		for j, a := range grants {
-			if Parted(a, g) {
-				set[j/8] |= 1 << (j % 8)
-			}
-		}
-		s.outdate[k] = string(set)
+	if s.Grants && locks > 1 {
+		s.start.fronts = manyFronts(int(locks) - 1)
 	}
 }

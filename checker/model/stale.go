@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"slices"
-	"sort"
 )
 
 // StaleOperations finds the accepted operations of older grants that certainly came
@@ -39,15 +38,16 @@ func places(list []*operation) []int {
 }
 
 // StaleRefused finds the writes of older grants that came after an accepted
-// operation of a newer one, and that the resource refused: places in History.Ops.
-func (r *Resource) StaleRefused() []int {
+// operation of a newer one, and that the resource refused: places in History.Ops. With
+// seqOnly only the resource's own numbers count (see Question).
+func (r *Resource) StaleRefused(seqOnly bool) []int {
 	var refused []*operation
 	for i := range r.refused {
 		if r.refused[i].counted {
 			refused = append(refused, &r.refused[i])
 		}
 	}
-	return places(r.stale(r.touching(), refused, false))
+	return places(r.stale(r.touching(), refused, seqOnly))
 }
 
 // touching are the operations that raise the fence, if there is one.
@@ -111,7 +111,7 @@ func sweepTime(sources, targets []*operation) (late []*operation) {
 	byAnswer := slices.Clone(sources)
 	slices.SortStableFunc(byAnswer, func(a, b *operation) int { return cmp.Compare(a.answer, b.answer) })
 	seen, done := sightings{}, 0
-	own, begun := map[int32]*sightings{}, 0
+	own, begun := map[int32]sightings{}, 0
 	for _, o := range targets { // by invocation, as the sources
 		for ; done < len(byAnswer) && byAnswer[done].answer < o.invoke; done++ {
 			seen.add(byAnswer[done].grant)
@@ -119,11 +119,11 @@ func sweepTime(sources, targets []*operation) (late []*operation) {
 		for ; begun < len(sources) && sources[begun].at < o.at; begun++ {
 			w := sources[begun].worker
 			if own[w] == nil {
-				own[w] = &sightings{}
+				own[w] = sightings{}
 			}
 			own[w].add(sources[begun].grant)
 		}
-		if mine := own[o.worker]; seen.parts(o.grant) || mine != nil && mine.parts(o.grant) {
+		if seen.parts(o.grant) || own[o.worker].parts(o.grant) {
 			late = append(late, o)
 		}
 	}
@@ -144,31 +144,19 @@ func firstNewer(sources []*operation, o *operation, seqOnly bool) *operation {
 	return best
 }
 
-// sightings are the grants seen so far, ascending by their place; for each lock a
-// list of its own.
-type sightings struct {
-	byLock map[*lockOrder][]*Grant
+// sightings are the grants seen so far, as far as later ones have to know, by lock.
+type sightings map[*lockOrder]front
+
+func (s sightings) add(g *Grant) {
+	f, seen := s[g.place.order]
+	if !seen {
+		f = noFront
+	}
+	s[g.place.order] = f.with(g)
 }
 
-func (s *sightings) add(g *Grant) {
-	if s.byLock == nil {
-		s.byLock = map[*lockOrder][]*Grant{}
-	}
-	list := s.byLock[g.place.order]
-	at := sort.Search(len(list), func(k int) bool { return list[k].place.pos >= g.place.pos })
-	if at == len(list) || list[at] != g { // mostly the end
-		s.byLock[g.place.order] = slices.Insert(list, at, g)
-	}
-}
-
-// parts tells whether a newer grant that is parted from g was seen. From g.newer on
-// the first grant of another worker is one; only g's own worker's have to be passed.
-func (s *sightings) parts(g *Grant) bool {
-	list := s.byLock[g.place.order]
-	for k := len(list) - 1; k >= 0 && list[k].place.pos >= g.place.newer; k-- {
-		if Parted(g, list[k]) {
-			return true
-		}
-	}
-	return false
+// parts tells whether a newer grant that is parted from g was seen.
+func (s sightings) parts(g *Grant) bool {
+	f, seen := s[g.place.order]
+	return seen && f.outdates(g)
 }

@@ -2,20 +2,23 @@ package model
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
-	"sort"
 )
 
 // task is one question about one resource, ready for Porcupine: the operations
 // that matter, an interval for each, and what intervals can't say.
 type task struct {
 	*spec
+	work
 	r          *Resource
 	in         []int32 // operations that take part, ascending
 	call, ret  []int64 // by operation: its interval
 	impossible bool    // an interval is empty: no order at all
+	unready    bool    // the context ended before the question was ready, or it is too large
 	marks      int32
+	needed     int // in needs, in all
 
 	reads   [][]int32
 	sources []int
@@ -40,8 +43,11 @@ type task struct {
 // specification: an operation needs others to have been taken before, which the
 // state remembers in a set of marks. The set follows from which operations were
 // taken, so it adds no state that the search would not have anyway.
-func newTask(r *Resource, q Question) *task {
-	t := &task{spec: newSpec(r, q), r: r, call: make([]int64, len(r.ops)), ret: make([]int64, len(r.ops))}
+func newTask(ctx context.Context, r *Resource, q Question) *task {
+	t := &task{
+		spec: newSpec(r, q), work: work{ctx: ctx}, r: r,
+		call: make([]int64, len(r.ops)), ret: make([]int64, len(r.ops)),
+	}
 	t.reads, t.sources = r.readers()
 	t.choose()
 	if q.SeqOnly {
@@ -50,6 +56,9 @@ func newTask(r *Resource, q Question) *task {
 		t.intervals()
 	}
 	t.endUnanswered()
+	if t.unready = t.over || t.needed > maxNeeds; t.unready {
+		return t
+	}
 	for _, i := range t.in {
 		t.impossible = t.impossible || t.call[i] > t.ret[i]
 	}
@@ -165,6 +174,9 @@ func (t *task) rank(g *groups) {
 	cover := make([]int, len(g.members)+1) // differences: unnumbered operations that lie over a group
 	bounds := newBounds(t, g)
 	for _, i := range t.in {
+		if t.done() {
+			return
+		}
 		if t.ops[i].numbered {
 			continue
 		}
@@ -216,6 +228,9 @@ func (t *task) readBy(g *groups, i int32, to int) int {
 func (t *task) needMembers(g *groups, i, group int32) (all bool) {
 	var some []int32
 	for _, a := range g.members[group] {
+		if t.done() {
+			return true
+		}
 		if precedes(&t.ops[a], &t.ops[i]) {
 			some = append(some, a)
 		}
@@ -233,7 +248,7 @@ func (t *task) needMembers(g *groups, i, group int32) (all bool) {
 // it comes before some, they will need it (see needUnnumbered).
 func (t *task) beforeMembers(g *groups, i, group int32) bool {
 	for _, o := range g.members[group] {
-		if !precedes(&t.ops[i], &t.ops[o]) {
+		if t.done() || !precedes(&t.ops[i], &t.ops[o]) {
 			return false
 		}
 	}
@@ -272,8 +287,15 @@ func compareGrants(a, b *Grant) int {
 	return cmp.Or(cmp.Compare(a.Lock, b.Lock), cmp.Compare(a.place.pos, b.place.pos))
 }
 
+// maxNeeds bounds the memory of needs: where thousands of operations overlap, each
+// of the next thousands needs them all.
+const maxNeeds = 16 << 20
+
 // need makes operation i legal only after operation a.
 func (t *task) need(i, a int32) {
+	if t.needed++; t.needed > maxNeeds {
+		return
+	}
 	if t.mark[a] < 0 {
 		t.mark[a] = t.marks
 		t.marks++
@@ -282,36 +304,59 @@ func (t *task) need(i, a int32) {
 }
 
 // needUnnumbered adds what intervals do not say: that an operation comes after
-// unnumbered ones. A worker's answered, unnumbered operations are a sequence, so of
-// each worker the last one that comes before is enough. In real time only the own
-// worker's can be missing: closed intervals that touch are concurrent for Porcupine.
+// answered, unnumbered ones. In real time only the own worker's last one can be
+// missing: closed intervals that touch are concurrent for Porcupine.
 func (t *task) needUnnumbered(ranked bool) {
-	byWorker := map[int32][]int32{}
-	var workers []int32
+	last := map[int32]int32{} // by worker: its last answered, unnumbered operation so far
 	for _, i := range t.in {
-		if o := &t.ops[i]; o.acked && !o.numbered {
-			if byWorker[o.worker] == nil {
-				workers = append(workers, o.worker)
-			}
-			byWorker[o.worker] = append(byWorker[o.worker], i)
+		o := &t.ops[i]
+		if a, ok := last[o.worker]; ok {
+			t.needUnlessSaid(i, a)
+		}
+		if o.acked && !o.numbered {
+			last[o.worker] = i
 		}
 	}
+	if ranked {
+		t.needInTime()
+	}
+}
+
+// needInTime: where intervals are ranks, an operation i needs the unnumbered ones
+// that were answered before it was invoked. Those are enough that were not answered
+// before another such operation was invoked: that one needs them already. They were
+// all under way when the latest of them began, so there are never more than workers.
+func (t *task) needInTime() {
+	var byAnswer []int32
 	for _, i := range t.in {
-		if !ranked {
-			t.needLast(i, byWorker[t.ops[i].worker])
-			continue
+		if o := &t.ops[i]; o.acked && !o.numbered {
+			byAnswer = append(byAnswer, i)
 		}
-		for _, w := range workers {
-			t.needLast(i, byWorker[w])
+	}
+	slices.SortStableFunc(byAnswer, func(a, b int32) int { return cmp.Compare(t.ops[a].answer, t.ops[b].answer) })
+	latest := make([]int64, len(byAnswer)) // invocation, over the first 1, 2, ... of them
+	for k, a := range byAnswer {
+		if latest[k] = t.ops[a].invoke; k > 0 {
+			latest[k] = max(latest[k], latest[k-1])
+		}
+	}
+	done := 0
+	for _, i := range t.in { // by invocation
+		for done < len(byAnswer) && t.ops[byAnswer[done]].answer < t.ops[i].invoke {
+			done++
+		}
+		for k := done - 1; k >= 0 && t.ops[byAnswer[k]].answer >= latest[done-1]; k-- {
+			if t.done() || t.needed > maxNeeds {
+				return
+			}
+			t.needUnlessSaid(i, byAnswer[k])
 		}
 	}
 }
 
-// needLast makes i need the last operation of a worker's sequence that precedes it,
-// unless the intervals say so.
-func (t *task) needLast(i int32, list []int32) {
-	n := sort.Search(len(list), func(k int) bool { return !precedes(&t.ops[list[k]], &t.ops[i]) })
-	if n > 0 && t.ret[list[n-1]] >= t.call[i] {
-		t.need(i, list[n-1])
+// needUnlessSaid makes i need a, unless their intervals say that a comes first.
+func (t *task) needUnlessSaid(i, a int32) {
+	if t.ret[a] >= t.call[i] {
+		t.need(i, a)
 	}
 }

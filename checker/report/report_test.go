@@ -115,12 +115,13 @@ func TestTextFitsTheWidth(t *testing.T) {
 }
 
 func result() checker.Result {
-	w := *witness()
+	w, margin := *witness(), int64(26_164_000)
 	return checker.Result{
 		Version: 1, Verdict: checker.Invalid, Warnings: []string{"line 812: dropped a torn last line"},
 		Properties: []checker.PropertyResult{
 			{Property: checker.StaleWrite, Verdict: checker.Invalid, Role: checker.Gate, Checked: 812, Violations: 5, Cause: histories.CausePaused, Witnesses: []checker.Witness{w, w, w, w, w}},
 			{Property: checker.LostUpdate, Verdict: checker.Valid, Role: checker.Gate, Checked: 0},
+			{Property: checker.Exclusion, Verdict: checker.Valid, Role: checker.Gate, Checked: 11, MarginNS: &margin},
 			{Property: "belief", Verdict: checker.Unknown, Role: checker.Report, Checked: 3, Why: "time ran out"},
 		},
 		Coverage: checker.Coverage{Operations: map[histories.F]int{histories.Acquire: 12, histories.Read: 40, histories.Write: 38}, Refused: 0, Unknown: 1, Workers: 4, Locks: 2, Grants: 12, Expiries: 6,
@@ -150,6 +151,24 @@ func TestWriteResult(t *testing.T) {
 			}
 			golden(t, c.name, b.String())
 		})
+	}
+}
+
+// A hundred stale writes do not hide the one double grant.
+func TestEveryPropertyIsToldOf(t *testing.T) {
+	t.Parallel()
+	r := result()
+	double := *witness()
+	double.Title = "two holders at once"
+	r.Properties[2] = checker.PropertyResult{Property: checker.Exclusion, Verdict: checker.Invalid, Role: checker.Gate, Checked: 1, Violations: 1, Witnesses: []checker.Witness{double}}
+	var b bytes.Buffer
+	if err := report.WriteResult(&b, &histories.History{}, r, report.TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"stale-write, violation 1 of 5", "exclusion, violation 1 of 1\ntwo holders at once", "stale-write, violation 2 of 5", "and 3 more violations"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
 	}
 }
 

@@ -74,6 +74,9 @@ func writeProperties(p *printer, properties []checker.PropertyResult) {
 
 func note(one *checker.PropertyResult) string {
 	var parts []string
+	if one.MarginNS != nil {
+		parts = append(parts, fmt.Sprintf("smallest margin %.3f ms", float64(*one.MarginNS)/1e6))
+	}
 	if one.Cause != "" {
 		parts = append(parts, "cause: "+Clean(string(one.Cause)))
 	}
@@ -117,18 +120,26 @@ func counted(m map[histories.F]int) string {
 	return strings.Join(parts, ", ")
 }
 
+// writeWitnesses tells the first violation of every property before the second of
+// any: a hundred stale writes must not hide the one double grant.
 func writeWitnesses(p *printer, properties []checker.PropertyResult) {
-	told, left := 0, 0
-	for i := range properties {
-		for j := range properties[i].Witnesses {
+	told, left, more := 0, 0, true
+	for j := 0; more; j++ {
+		more = false
+		for i := range properties {
+			one := &properties[i]
+			if j >= len(one.Witnesses) {
+				continue
+			}
+			more = true
 			if told == maxStories {
 				left++
 				continue
 			}
 			told++
 			p.line("")
-			p.line("%s", p.paint(fmt.Sprintf("%s, violation %d of %d", Clean(string(properties[i].Property)), j+1, max(properties[i].Violations, len(properties[i].Witnesses))), color.Faint))
-			p.story(&properties[i].Witnesses[j])
+			p.line("%s", p.paint(fmt.Sprintf("%s, violation %d of %d", Clean(string(one.Property)), j+1, max(one.Violations, len(one.Witnesses))), color.Faint))
+			p.story(&one.Witnesses[j])
 		}
 	}
 	if left > 0 {

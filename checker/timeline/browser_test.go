@@ -152,7 +152,7 @@ func TestKeysTurnThePages(t *testing.T) {
 	b := open(t, h, r, timeline.Options{})
 	which := `document.getElementById("which").textContent + ", " + document.getElementById("lock").value`
 	for _, step := range []struct{ key, want string }{
-		{"n", "violation 2 of 6, lock-1"}, {"n", "violation 3 of 6, lock-2"}, {"p", "violation 2 of 6, lock-1"}, {"p", "violation 1 of 6, lock-1"}, {"p", "violation 6 of 6, lock-3"},
+		{"n", "violation 2 of 6 told, lock-1"}, {"n", "violation 3 of 6 told, lock-2"}, {"p", "violation 2 of 6 told, lock-1"}, {"p", "violation 1 of 6 told, lock-1"}, {"p", "violation 6 of 6 told, lock-3"},
 	} {
 		b.press(t, step.key)
 		if got := ask[string](t, b, which); got != step.want {

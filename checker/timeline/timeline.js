@@ -64,7 +64,7 @@ function tell(i) {
     section.hidden = n !== current;
   });
   picture.setStory(stories[current]);
-  byId("which").textContent = (stories[current].violation ? "violation " : "trial ") + (current + 1) + " of " + sections.length;
+  byId("which").textContent = (stories[current].violation ? "violation " : "trial ") + (current + 1) + " of " + sections.length + " told";
   chooseLock(stories[current].lock);
   fit();
 }

@@ -110,6 +110,10 @@ func violations(r checker.Result) string {
 			phrases = append(phrases, "a stale write was accepted")
 		case p.Property == checker.LostUpdate:
 			phrases = append(phrases, "an update was lost")
+		case p.Property == checker.Exclusion:
+			phrases = append(phrases, "the lock was promised to two workers at once")
+		case p.Property == checker.TokenOrder:
+			phrases = append(phrases, "the tokens do not grow")
 		default:
 			phrases = append(phrases, show.Cut(string(p.Property), 60)+" does not hold")
 		}

@@ -153,6 +153,17 @@ func TestBanner(t *testing.T) {
 	}
 }
 
+// The banner says what went wrong, whatever property it is.
+func TestBannerNamesTheGrants(t *testing.T) {
+	t.Parallel()
+	r := checker.Result{Verdict: checker.Invalid, Properties: []checker.PropertyResult{
+		{Property: checker.Exclusion, Verdict: checker.Invalid, Role: checker.Gate}, {Property: checker.TokenOrder, Verdict: checker.Invalid, Role: checker.Gate}}}
+	want := "the lock was promised to two workers at once, and the tokens do not grow"
+	if got := timeline.Build(&histories.History{}, r).Banner.Text; got != want {
+		t.Errorf("banner = %q, want %q", got, want)
+	}
+}
+
 // A write that was invoked before the pause and sent after it stands where the
 // resource took it, behind the successor's.
 func TestCommitOrder(t *testing.T) {

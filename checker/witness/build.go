@@ -13,7 +13,7 @@ import (
 func Build(b *model.Book, c Case) Witness {
 	t := newTeller(b, c)
 	w := Witness{
-		Lock: t.lock, Resource: c.Resource.Name, Cause: c.Cause(b.History),
+		Lock: t.lock, Resource: c.Resource.Name, Cause: t.cause(),
 		Title: t.title(), Story: t.story(), Core: c.Core, Stale: c.pointAt(),
 	}
 	w.Ops = t.operations(w.Story)
@@ -48,31 +48,45 @@ func span(h *histories.History, ops []int) (begin, end int64) {
 // teller knows the history, and finds in it what a story needs.
 type teller struct {
 	*Case
-	b     *model.Book
-	h     *histories.History
-	lock  string
-	stop  *pause // nil: the older holder is not known to have stood still
-	read  int    // what the older holder had read or opened before; -1: nothing
-	again int    // the base of its late write, if it read that after the stop; else -1
-	check int    // its last word that it still held the lock; -1: none
-	next  int    // the next read of the late write's value; -1: none
-	end   leaseEnd
-	said  []sentence
+	b       *model.Book
+	h       *histories.History
+	lock    string
+	stop    *model.Stop // nil: that the older holder stood still does not explain it
+	read    int         // what the older holder had read or opened before; -1: nothing
+	again   int         // the base of its late write, if it read that after the stop; else -1
+	check   int         // its last word that it still held the lock; -1: none
+	refused int         // its write under the older grant that the resource refused, before it was granted the lock again; -1: none
+	next    int         // the next read of the late write's value; -1: none
+	end     leaseEnd
+	said    []sentence
+	between *model.Stop // the stop of one of two holders without an order; nil if none explains anything
 }
 
 func newTeller(b *model.Book, c Case) *teller {
-	t := &teller{Case: &c, b: b, h: b.History, lock: b.Lock(c.Core[0]), read: -1, again: -1, check: -1, next: -1}
+	t := &teller{Case: &c, b: b, h: b.History, lock: b.Lock(c.Core[0]), read: -1, again: -1, check: -1, refused: -1, next: -1}
 	if c.late < 0 {
 		return t
 	}
-	t.stop = c.pause(b.History)
-	t.findBefore()
-	t.findNext()
 	if c.ordered() {
 		t.lock = c.older.Lock
 		t.end = t.findEnd()
+		t.stop = t.findStop()
+	} else {
+		t.between = t.stopBetween()
 	}
+	t.findBefore()
+	t.findRefused()
+	t.findNext()
 	return t
+}
+
+// cause is CausePaused if the older holder stood still, and that explains its late
+// operation; or one of two without an order, and that explains the lost update.
+func (t *teller) cause() histories.Cause {
+	if t.stop != nil || t.between != nil {
+		return histories.CausePaused
+	}
+	return histories.CauseUnknown
 }
 
 // findBefore finds what the late operation's worker did last under its grant before
@@ -80,7 +94,7 @@ func newTeller(b *model.Book, c Case) *teller {
 func (t *teller) findBefore() {
 	until := t.late
 	if t.stop != nil {
-		until = t.stop.stop
+		until = t.stop.Pause
 	}
 	late, g := &t.h.Ops[t.late], t.b.Own(t.late)
 	for i := range until {
@@ -100,7 +114,7 @@ func (t *teller) findBefore() {
 		}
 	}
 	if t.write == t.late && t.base >= 0 {
-		if t.stop != nil && t.h.Ops[t.base].Return > t.stop.from {
+		if t.stop != nil && t.h.Ops[t.base].Return > t.stop.From {
 			t.again = t.base
 		} else {
 			t.read = t.base
@@ -108,7 +122,23 @@ func (t *teller) findBefore() {
 	}
 }
 
-// findNext finds the first read that shows what is left.
+// findRefused finds the first refusal of the older grant, if the late operation came
+// under another one.
+func (t *teller) findRefused() {
+	if !t.ordered() || t.regranted() == nil {
+		return
+	}
+	for i := t.older.Acquire; i < t.late; i++ {
+		o := &t.h.Ops[i]
+		if o.F == histories.Write && o.Fenced() && t.b.Own(i) == t.older && o.Resource == t.Resource.Name {
+			t.refused = i
+			return
+		}
+	}
+}
+
+// findNext finds the first read that shows what is left: the late write's value, and
+// no other write can be the one that it shows.
 func (t *teller) findNext() {
 	last := t.late
 	if t.kind == lost {
@@ -123,11 +153,47 @@ func (t *teller) findNext() {
 		if r.F != histories.Read || r.Resource != o.Resource || r.Type != histories.OK || r.Invoke <= o.Return {
 			continue
 		}
-		if r.Value == o.Value {
+		if r.Value == o.Value && t.shows(i, last) {
 			t.next = i
 		}
 		return
 	}
+}
+
+// shows tells whether a read of a write's value certainly shows that write: no other
+// one that may have come between wrote the same, and none certainly did come between.
+func (t *teller) shows(read, write int) bool {
+	for i := range t.h.Ops {
+		o := &t.h.Ops[i]
+		if i == write || o.F != histories.Write || o.Resource != t.h.Ops[write].Resource || o.Type == histories.Fail {
+			continue
+		}
+		if t.came(i, write) || t.came(read, i) {
+			continue
+		}
+		if o.Value == t.h.Ops[write].Value || t.came(write, i) && t.came(i, read) {
+			return false
+		}
+	}
+	return true
+}
+
+// came tells whether operation a certainly came to the resource before operation b.
+func (t *teller) came(a, b int) bool {
+	x, y := &t.h.Ops[a], &t.h.Ops[b]
+	n, numbered := x.Seq.Get()
+	m, both := y.Seq.Get()
+	switch {
+	case numbered && both && n == m:
+		return x.F == histories.Write && y.F != histories.Write
+	case numbered && both:
+		return n < m
+	case x.Type != histories.OK:
+		return false
+	case x.Process == y.Process:
+		return a < b
+	}
+	return x.Return < y.Invoke
 }
 
 // operations are all that the story names, and what they need to be a history of
@@ -142,12 +208,15 @@ func (t *teller) operations(story []Sentence) []int {
 		}
 	}
 	add(t.Core...)
-	add(t.base, t.lost, t.write, t.late, t.touch, t.read, t.check, t.next, t.end.op)
+	add(t.base, t.lost, t.write, t.late, t.touch, t.read, t.check, t.refused, t.next, t.end.op)
 	for _, s := range story {
 		add(s.Op)
 	}
+	if t.between != nil {
+		add(t.between.Pause, t.between.Resume)
+	}
 	if t.stop != nil {
-		add(t.stop.stop, t.stop.resume)
+		add(t.stop.Pause, t.stop.Resume)
 	}
 	if t.ordered() && t.older.Worker == t.newer.Worker {
 		if g := t.b.Between(t.older, t.newer); g != nil {
@@ -178,10 +247,15 @@ func (t *teller) allGrants(add func(...int)) {
 func (t *teller) closeUp(in map[int]bool) {
 	sources := t.Resource.Sources()
 	todo := keys(in, len(t.h.Ops))
+	known := map[int32]bool{} // values
 	for len(todo) > 0 {
 		i := todo[0]
 		todo = todo[1:]
-		more := append([]int{}, sources[i]...)
+		var more []int
+		if v, ok := sources.Value(i); ok && !known[v] {
+			known[v] = true
+			more = append(more, sources.Writes(v)...)
+		}
 		for _, g := range []*model.Grant{t.b.Own(i), t.b.Under(i)} {
 			if g != nil {
 				more = append(more, g.Acquire)

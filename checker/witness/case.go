@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/leasehold-checker/leasehold/checker/model"
-	"github.com/leasehold-checker/leasehold/histories"
 )
 
 // Case is a violation found, before it is told.
@@ -32,13 +31,13 @@ const (
 	searchLost              // lost-update: the same
 )
 
-// Stale is the case of a stale operation and the newer one that made it so. If it
-// overwrote an acknowledged write of a newer grant unseen, it tells of that write.
+// Stale is the case of a stale operation and the first newer one that made it so. If
+// it overwrote an acknowledged write of a newer grant unseen, it tells of that, too.
 func Stale(b *model.Book, r *model.Resource, late, newer int, losses []model.LostWrite) Case {
 	c := Case{Resource: r, kind: stale, late: late, touch: newer, base: -1, lost: -1, write: -1}
 	for _, l := range losses {
 		if g := b.Own(l.Lost); l.Write == late && g != nil && model.Parted(b.Own(late), g) {
-			c.touch, c.base, c.lost, c.write = l.Lost, l.Base, l.Lost, late
+			c.base, c.lost, c.write = l.Base, l.Lost, late
 			break
 		}
 	}
@@ -81,61 +80,6 @@ func searched(r *model.Resource, core []int, k kind) Case {
 // ordered tells whether there is an older and a newer holder at all.
 func (c *Case) ordered() bool {
 	return c.older != nil && c.newer != nil && model.Parted(c.older, c.newer)
-}
-
-// pause is a time in which a worker certainly stood still.
-type pause struct {
-	stop, resume int // places in History.Ops; resume is -1 if it never went on
-	from, to     int64
-}
-
-// Cause is CausePaused if the older holder certainly stood still for some time
-// between asking for its grant and the answer to its late operation, while the
-// newer holder was granted the lock or touched the resource; else CauseUnknown.
-func (c *Case) Cause(h *histories.History) histories.Cause {
-	if c.pause(h) != nil {
-		return histories.CausePaused
-	}
-	return histories.CauseUnknown
-}
-
-func (c *Case) pause(h *histories.History) *pause {
-	if !c.ordered() {
-		return nil
-	}
-	late, touch := &h.Ops[c.late], &h.Ops[c.touch]
-	for i := range h.Ops {
-		o := &h.Ops[i]
-		if !stops(o, c.older.Worker) || o.Return < c.older.Invoke || o.Invoke > late.Return {
-			continue
-		}
-		p := pause{stop: i, resume: Resume(h, i), from: o.Return, to: histories.Never}
-		if p.resume >= 0 {
-			p.to = h.Ops[p.resume].Invoke
-		}
-		if p.overlaps(c.newer.Invoke, c.newer.Return) || p.overlaps(touch.Invoke, touch.Return) {
-			return &p
-		}
-	}
-	return nil
-}
-
-func (p *pause) overlaps(from, to int64) bool { return p.from <= to && from <= p.to }
-
-func stops(o *histories.Operation, worker string) bool {
-	return o.Process == histories.Nemesis && o.F == histories.Pause && o.Type == histories.OK && o.Target == worker
-}
-
-// Resume finds the end of a pause: the next resume of the same worker that was
-// confirmed; -1 if there is none.
-func Resume(h *histories.History, stop int) int {
-	for i := stop + 1; i < len(h.Ops); i++ {
-		o := &h.Ops[i]
-		if o.Process == histories.Nemesis && o.F == histories.Resume && o.Type == histories.OK && o.Target == h.Ops[stop].Target {
-			return i
-		}
-	}
-	return -1
 }
 
 func sorted(list ...int) []int {

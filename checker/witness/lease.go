@@ -2,7 +2,9 @@ package witness
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/leasehold-checker/leasehold/checker/model"
 	"github.com/leasehold-checker/leasehold/histories"
 )
 
@@ -80,8 +82,11 @@ func (t *teller) linesDoubtful() bool {
 func (t *teller) ends(i int, promised int64) endKind {
 	o := &t.h.Ops[i]
 	switch {
-	case o.Process == t.older.Worker && o.F == histories.Release && o.Type == histories.OK && t.b.Own(i) == t.older:
-		return endReleased
+	case o.Process == t.older.Worker && o.F == histories.Release:
+		if t.releases(i) {
+			return endReleased
+		}
+		return endUnknown
 	case o.Process != histories.Store || o.Lock != t.older.Lock || o.Target != t.older.Worker || o.Invoke < t.older.Invoke:
 		return endUnknown
 	case o.F == histories.Revoke:
@@ -92,6 +97,24 @@ func (t *teller) ends(i int, promised int64) endKind {
 		return endExpired
 	}
 	return endEarly
+}
+
+// releases tells whether release i of the older holder gave its grant up, or may have:
+// an unanswered one only the grant that it is about, an ok one that leaves no holds
+// all nested grants.
+func (t *teller) releases(i int) bool {
+	o, g := &t.h.Ops[i], t.b.Own(i)
+	switch {
+	case g == nil || g.Lock != t.older.Lock || o.Type == histories.Fail || o.HoldsLeft.Or(0) > 0:
+		return false
+	case g == t.older:
+		return true
+	case o.Type != histories.OK:
+		return false
+	case g.Acquire > t.older.Acquire:
+		return model.Nested(t.older, g)
+	}
+	return o.Invoke > t.older.Return && model.Nested(g, t.older)
 }
 
 // promise is the end of the last promise that the store gave to the older grant
@@ -116,6 +139,15 @@ func (t *teller) promise() int64 {
 	return end
 }
 
+// deadGrant: the lease had ended before its acquire was answered, and that the worker
+// stood still meanwhile does not explain it.
+func (t *teller) deadGrant() bool {
+	g := t.older
+	return t.end.at <= g.Return && !slices.ContainsFunc(t.b.StopsOf(g.Worker), func(s *model.Stop) bool {
+		return s.From >= g.Invoke && s.From <= t.end.at && s.To >= t.end.at
+	})
+}
+
 // tellEnd says how the lease ended. That the store was right is said only where it was
 // seen to end the lease, and not before it had promised to.
 func (t *teller) tellEnd() {
@@ -125,7 +157,14 @@ func (t *teller) tellEnd() {
 	case endReleased:
 		s.possessive = false
 		s.text = fmt.Sprintf("released the lock at %s.", seconds(e.at))
+		if t.h.Ops[e.op].Type != histories.OK {
+			s.text = fmt.Sprintf("asked at %s to release the lock, and had no answer.", seconds(e.at))
+		}
 	case endExpired:
+		if t.deadGrant() {
+			s.text = fmt.Sprintf("lease ran out: the store ended it at %s, before the grant was answered.", seconds(e.at))
+			break
+		}
 		s.mood = Right
 		s.text = fmt.Sprintf("lease ran out: the store ended it at %s. The store did the right thing.", seconds(e.at))
 	case endEarly:

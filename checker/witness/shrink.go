@@ -1,6 +1,10 @@
 package witness
 
-import "github.com/leasehold-checker/leasehold/checker/model"
+import (
+	"context"
+
+	"github.com/leasehold-checker/leasehold/checker/model"
+)
 
 // Limits of Shrink, in work that does not depend on the machine.
 const (
@@ -11,10 +15,11 @@ const (
 // shrinker leaves out operations while the judge still says that the rest is
 // illegal.
 type shrinker struct {
+	ctx     context.Context
 	r       *model.Resource
 	illegal func(*model.Resource) bool
 	bases   map[int]int
-	sources map[int][]int
+	sources *model.Sources
 	tries   int
 	work    int
 }
@@ -22,14 +27,15 @@ type shrinker struct {
 // Shrink finds a small part of a resource's operations that is illegal by itself;
 // the resource as a whole has to be. Leaving out operations keeps a legal order
 // legal, with two things to look after: a read brings the writes of its value, and
-// no write may get another base than it had. All grants stay.
-func Shrink(r *model.Resource, illegal func(*model.Resource) bool) []int {
-	s := &shrinker{r: r, illegal: illegal, bases: r.Bases(), sources: r.Sources()}
+// no write may get another base than it had. All grants stay. What is found when the
+// context ends is illegal, too, and only larger.
+func Shrink(ctx context.Context, r *model.Resource, illegal func(*model.Resource) bool) []int {
+	s := &shrinker{ctx: ctx, r: r, illegal: illegal, bases: r.Bases(), sources: r.Sources()}
 	keep := s.prefix(r.Ops)
 	for size := max(1, (len(keep)+1)/2); ; {
 		before := len(keep)
 		keep = s.pass(keep, size)
-		if size == 1 && len(keep) == before {
+		if size == 1 && len(keep) == before || s.spent() {
 			return keep
 		}
 		size = max(1, size/2)
@@ -38,7 +44,7 @@ func Shrink(r *model.Resource, illegal func(*model.Resource) bool) []int {
 
 // pass tries to leave out blocks of a size, from the end.
 func (s *shrinker) pass(keep []int, size int) []int {
-	for at := len(keep); at > 0; {
+	for at := len(keep); at > 0 && !s.spent(); {
 		from := max(0, at-size)
 		if rest, ok := s.try(append(keep[:from:from], keep[at:]...)); ok {
 			keep = rest
@@ -63,11 +69,15 @@ func (s *shrinker) prefix(ops []int) []int {
 	return best
 }
 
+func (s *shrinker) spent() bool {
+	return s.tries > maxTries || s.work > maxWork || s.ctx.Err() != nil
+}
+
 func (s *shrinker) try(ops []int) ([]int, bool) {
 	rest := s.close(ops)
 	s.tries++
 	s.work += len(rest)
-	if len(rest) == 0 || s.tries > maxTries || s.work > maxWork {
+	if len(rest) == 0 || s.spent() {
 		return nil, false
 	}
 	part := s.r.Only(rest)
@@ -85,13 +95,17 @@ func (s *shrinker) close(ops []int) []int {
 	for _, i := range ops {
 		in[i] = true
 	}
+	whole := map[int32]bool{} // by value: all its writes are in
 	var rest []int
 	for _, i := range ops {
-		whole := true
-		for _, w := range s.sources[i] {
-			whole = whole && in[w]
+		v, read := s.sources.Value(i)
+		if _, known := whole[v]; read && !known {
+			whole[v] = true
+			for _, w := range s.sources.Writes(v) {
+				whole[v] = whole[v] && in[w]
+			}
 		}
-		if whole {
+		if !read || whole[v] {
 			rest = append(rest, i)
 		}
 	}

@@ -43,7 +43,7 @@ func TestShrink(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := Shrink(b.Resources()[0], func(r *model.Resource) bool {
+			got := Shrink(context.Background(), b.Resources()[0], func(r *model.Resource) bool {
 				return r.Decide(context.Background(), model.Question{Values: true, Bases: true}, model.Limits{}) == model.Illegal
 			})
 			for i := range got {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/leasehold-checker/leasehold/checker/internal/show"
+	"github.com/leasehold-checker/leasehold/checker/model"
 	"github.com/leasehold-checker/leasehold/histories"
 )
 
@@ -68,7 +69,7 @@ func (t *teller) sentences() []Sentence {
 func (t *teller) tellOlder() {
 	g := t.older
 	acquire := &t.h.Ops[g.Acquire]
-	asleep := t.stop != nil && t.stop.from <= g.Return // it could read the answer only later
+	asleep := t.stop != nil && t.stop.From <= g.Return // it could read the answer only later
 	if asleep {
 		t.say(sentence{subject: g.Worker, op: g.Acquire, at: g.Invoke,
 			text: fmt.Sprintf("asked for the lock %s%s at %s.", cut(g.Lock), lease(acquire), seconds(g.Invoke))})
@@ -88,11 +89,11 @@ func (t *teller) tellOlder() {
 		stopped = did + "; then it was stopped"
 	}
 	where := ""
-	if p := t.h.Ops[t.stop.stop].Point; p != "" {
+	if p := t.h.Ops[t.stop.Pause].Point; p != "" {
 		where = fmt.Sprintf(" (code point %s)", cut(string(p)))
 	}
-	t.say(sentence{subject: g.Worker, op: t.stop.stop, at: t.stop.from,
-		text: fmt.Sprintf("%s at %s%s.", stopped, seconds(t.stop.from), where)})
+	t.say(sentence{subject: g.Worker, op: t.stop.Pause, at: t.stop.From,
+		text: fmt.Sprintf("%s at %s%s.", stopped, seconds(t.stop.From), where)})
 }
 
 // before is what the older holder had seen last.
@@ -135,6 +136,9 @@ func (t *teller) tellNewer() {
 	if n, known := o.Seq.Get(); known {
 		text = fmt.Sprintf("%s; the resource took it as number %d", t.did(t.touch), n)
 	}
+	if t.lost >= 0 && t.lost != t.touch && t.h.Ops[t.lost].Process == o.Process && t.kind == stale {
+		text += fmt.Sprintf(", and %s after it", value(t.h, t.lost))
+	}
 	t.say(sentence{subject: o.Process, op: t.touch, at: o.Return, text: text + "."})
 }
 
@@ -160,21 +164,58 @@ func (t *teller) did(i int) string {
 func (t *teller) tellLate() {
 	o := &t.h.Ops[t.late]
 	how := ""
-	if t.stop != nil && t.stop.resume >= 0 && t.stop.to <= o.Return {
-		how = fmt.Sprintf("went on at %s after %s, ", seconds(t.stop.to), seconds(t.stop.to-t.stop.from))
-		if t.stop.from <= t.older.Return {
+	if t.stop != nil && t.stop.Resume >= 0 && t.stop.To <= o.Return && !t.underWay() {
+		how = t.wentOn()
+		if t.stop.From <= t.older.Return {
 			how += fmt.Sprintf("learned that it had been granted the lock%s, ", underToken(t.older.Token))
 		}
-		if t.believes() {
+		if t.regranted() == nil && t.believes() {
 			how += "still believing that it held the lock, "
 		}
 		if t.again >= 0 {
 			how += fmt.Sprintf("read %s, ", value(t.h, t.again))
 		}
+	}
+	if t.refused >= 0 {
+		how += fmt.Sprintf("was refused %s%s at %s, ", value(t.h, t.refused), t.sent(t.refused), seconds(t.h.Ops[t.refused].Return))
+	}
+	decided := ""
+	if g := t.regranted(); g != nil {
+		how += fmt.Sprintf("was granted the lock again%s at %s, ", underToken(g.Token), seconds(g.Return))
+		decided = ", a value decided under " + grantName(t.older)
+	}
+	if how != "" {
 		how += "and "
 	}
-	text := how + t.did(t.late) + t.sent(t.late) + ": " + t.accepted(t.late) + "."
+	if t.underWay() {
+		decided += fmt.Sprintf(", asked for at %s, before it was stopped", seconds(o.Invoke))
+	}
+	text := how + t.did(t.late) + t.sent(t.late) + decided + ": " + t.accepted(t.late) + "."
 	t.say(sentence{subject: o.Process, op: t.late, at: o.Return, text: text})
+}
+
+// wentOn is the end of the stop, which nobody may have confirmed.
+func (t *teller) wentOn() string {
+	if t.h.Ops[t.stop.Resume].Type != histories.OK {
+		return fmt.Sprintf("was told to go on at %s, ", seconds(t.stop.To))
+	}
+	return fmt.Sprintf("went on at %s after %s, ", seconds(t.stop.To), seconds(t.stop.To-t.stop.From))
+}
+
+// underWay tells whether the late request may have been on its way already when its
+// worker was stopped. At the point before-write it certainly was not, although its
+// invocation is on file.
+func (t *teller) underWay() bool {
+	return t.stop != nil && t.h.Ops[t.late].Invoke < t.stop.To && t.h.Ops[t.stop.Pause].Point != histories.PointBeforeWrite
+}
+
+// regranted is the newer grant of the older holder under which it did what it had
+// decided under the older one; nil if it did not wait for one.
+func (t *teller) regranted() *model.Grant {
+	if g := t.b.Own(t.late); g != nil && g != t.older && g.Acquire > t.older.Acquire {
+		return g
+	}
+	return nil
 }
 
 // sent is the token that came with an operation.
@@ -191,19 +232,23 @@ func (t *teller) sent(i int) string {
 }
 
 // believes tells whether the last that the late operation's worker had heard of its
-// lease was that it held it.
+// lease was that it held it, and it did nothing to end it.
 func (t *teller) believes() bool {
 	held := false
 	late, g := &t.h.Ops[t.late], t.b.Own(t.late)
 	for i := range t.late {
 		o := &t.h.Ops[i]
-		if o.Process != late.Process || t.b.Own(i) != g || o.Type != histories.OK || o.Return > late.Invoke {
+		if o.Process != late.Process {
 			continue
 		}
-		switch o.F {
-		case histories.Check:
+		answered, mine := o.Return <= late.Invoke, t.b.Own(i) == g
+		switch {
+		case o.F == histories.Release && g != nil && o.Lock == g.Lock:
+			held = held && o.Type == histories.OK && o.HoldsLeft.Or(0) > 0
+		case !mine || !answered:
+		case o.F == histories.Check && o.Type == histories.OK:
 			held = o.Held.Or(false)
-		case histories.Lost, histories.Release:
+		case o.F == histories.Lost, o.F == histories.Renew && o.Type == histories.Fail:
 			held = false
 		}
 	}
@@ -232,6 +277,16 @@ func (t *teller) tellRivals() {
 		t.say(sentence{subject: o.Process, op: i, at: o.Return,
 			text: fmt.Sprintf("%s: %s.", t.did(i), t.accepted(i))})
 	}
+	if s := t.between; s != nil {
+		t.say(sentence{subject: s.Worker, op: s.Pause, at: s.From, text: fmt.Sprintf("was stopped at %s%s.", seconds(s.From), lasting(s))})
+	}
+}
+
+func lasting(s *model.Stop) string {
+	if s.To == histories.Never {
+		return ""
+	}
+	return " for " + seconds(s.To-s.From)
 }
 
 // tellCore is for operations that only a search found illegal.
@@ -260,10 +315,12 @@ func (t *teller) tellWrong() {
 	switch {
 	case t.lost >= 0:
 		s.text = fmt.Sprintf("%s is gone: an acknowledged update is lost.", value(t.h, t.lost))
-		if t.next >= 0 {
+		if t.h.Ops[t.lost].Value == t.h.Ops[t.write].Value {
+			s.text = fmt.Sprintf("The update of worker %s was acknowledged, and overwritten unseen with the same value: it is lost.", cut(t.h.Ops[t.lost].Process))
+		} else if t.next >= 0 {
 			r := &t.h.Ops[t.next]
 			s.text = fmt.Sprintf("Worker %s then read %s; %s", cut(r.Process), value(t.h, t.next), s.text)
-			s.at = r.Return
+			s.op, s.at = t.next, r.Return
 		}
 	case t.kind == stale:
 		s.text = fmt.Sprintf("The resource had already taken an operation of worker %s under %s: a stale %s was accepted.",
