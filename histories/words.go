@@ -29,12 +29,14 @@ const (
 
 // The functions of the nemesis. Any other word is allowed, too.
 const (
-	Pause     F = "pause"
-	Resume    F = "resume"
-	Kill      F = "kill"
-	Restart   F = "restart"
-	Partition F = "partition"
-	Heal      F = "heal"
+	Pause       F = "pause"
+	Resume      F = "resume"
+	Kill        F = "kill"
+	Restart     F = "restart"
+	Partition   F = "partition"
+	Heal        F = "heal"
+	KillSession F = "kill-session" // ended the session of a lease at the store
+	Note        F = "note"         // nothing was broken; Text says what should be known
 )
 
 // The functions of the store: how it was seen to end a lease. Any other word is
@@ -103,10 +105,12 @@ func Points() []Point {
 
 // Error words with which an error text begins. Only Fenced matters to a verdict.
 const (
-	ErrHeld    = "held"    // somebody else has the lock
-	ErrFenced  = "fenced"  // the resource refused the token
-	ErrLost    = "lost"    // the lease had ended before
-	ErrTimeout = "timeout" // no answer in time
+	ErrHeld       = "held"       // somebody else has the lock
+	ErrFenced     = "fenced"     // the resource refused the token
+	ErrLost       = "lost"       // the lease had ended before
+	ErrTimeout    = "timeout"    // no answer in time
+	ErrCancelled  = "cancelled"  // given up by the one who asked
+	ErrUnanswered = "unanswered" // the connection broke, or the answer said neither yes nor no
 )
 
 // Cause says why a violation happened, where that can be told.
