@@ -22,7 +22,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	roles := map[string]child.Body{embedded.EtcdRole: embedded.EtcdChild, "parent": parent}
+	roles := map[string]child.Body{
+		embedded.EtcdRole: embedded.EtcdChild, "parent": parent,
+		embedded.NATSRole: embedded.NATSChild, "nats-parent": natsParent,
+	}
 	body, isChild := roles[child.Role()]
 	if !isChild {
 		os.Exit(m.Run())
