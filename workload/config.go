@@ -46,6 +46,7 @@ type Config struct {
 	Prefix    string   `json:"prefix"` // of every key, fresh for each cell
 	LockName  string   `json:"lockName"`
 	TTLMS     int64    `json:"ttlMs"` // asked for
+	NoTTL     bool     `json:"noTtl"` // the lock's leases don't end by time: none is asked for
 
 	Resource         string `json:"resource"` // kind: "register"
 	ResourceEndpoint string `json:"resourceEndpoint"`
@@ -80,11 +81,13 @@ const (
 // Event is what a worker tells its parent. Events only wake the parent: what
 // counts is in the history file.
 type Event struct {
-	What  string          `json:"what"` // one of the Saw constants
-	AtNS  int64           `json:"atNs"` // CLOCK_MONOTONIC
-	Grant string          `json:"grant,omitempty"`
-	Point histories.Point `json:"point,omitempty"`
-	Text  string          `json:"text,omitempty"`
+	What  string `json:"what"` // one of the Saw constants
+	AtNS  int64  `json:"atNs"` // CLOCK_MONOTONIC
+	Grant string `json:"grant,omitempty"`
+	// Session is what the store ties the lease to, on SawStopping.
+	Session string          `json:"session,omitempty"`
+	Point   histories.Point `json:"point,omitempty"`
+	Text    string          `json:"text,omitempty"`
 }
 
 // The events.
@@ -99,6 +102,7 @@ const (
 	SawStopping = "stopping" // about to stop itself at the point
 	SawParked   = "parked"   // waits at the point
 	SawReleased = "released" // done with the grant
+	SawDisarmed = "disarmed" // will not stop itself any more
 	SawFailed   = "failed"   // cannot go on; Text says why
 )
 

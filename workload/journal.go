@@ -1,13 +1,20 @@
 package workload
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/leasehold-checker/leasehold/histories"
 	"github.com/leasehold-checker/leasehold/workload/lock"
 )
+
+// keptSessions bounds how many sessions a worker remembers.
+const keptSessions = 1000
 
 // journal is a worker's own page of the history. It knows which grant each
 // session of the client library carries, so that renewals which the library does
@@ -32,6 +39,9 @@ func newJournal(rec *histories.Recorder, lockName string) *journal {
 func (j *journal) Began(session string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if len(j.grants) >= keptSessions { // the library renews nothing that old any more
+		clear(j.grants)
+	}
 	j.grants[session] = j.current
 }
 
@@ -44,8 +54,10 @@ func (j *journal) Renewing(session string) func(time.Duration, error) {
 	if grant == "" {
 		return func(time.Duration, error) {}
 	}
-	id, err := j.rec.Invoke(histories.Operation{F: histories.Renew, Lock: j.lock, Grant: grant})
-	j.check(err)
+	id, ok := j.invoke(histories.Operation{F: histories.Renew, Lock: j.lock, Grant: grant})
+	if !ok { // the renewal can't be held back, but without a journal the cell is not judged
+		return func(time.Duration, error) {}
+	}
 	return func(ttl time.Duration, failure error) {
 		answer := outcome(failure)
 		answer.TTL = ttl.Milliseconds()
@@ -56,6 +68,14 @@ func (j *journal) Renewing(session string) func(time.Duration, error) {
 	}
 }
 
+// closed forgets the sessions of a grant whose release was answered: whatever the
+// library may still send for them is no promise about the lock any more.
+func (j *journal) closed(grant string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	maps.DeleteFunc(j.grants, func(_, g string) bool { return g == grant })
+}
+
 // opened says under which grant the next acquire will hold the lock.
 func (j *journal) opened(grant string) {
 	j.mu.Lock()
@@ -63,10 +83,12 @@ func (j *journal) opened(grant string) {
 	j.current = grant
 }
 
-func (j *journal) invoke(op histories.Operation) int64 {
+// invoke writes an invocation. If it could not be written nothing must be sent:
+// what is not on file can't be told from what never was.
+func (j *journal) invoke(op histories.Operation) (id int64, ok bool) {
 	id, err := j.rec.Invoke(op)
 	j.check(err)
-	return id
+	return id, err == nil
 }
 
 func (j *journal) answer(id int64, a histories.Operation) { j.check(j.rec.Answer(id, a)) }
@@ -99,7 +121,19 @@ func outcome(err error) histories.Operation {
 	if word, ok := lock.IsDefinite(err); ok {
 		return histories.Operation{Type: histories.Fail, Error: described(word, err)}
 	}
-	return histories.Operation{Type: histories.Info, Error: described(histories.ErrTimeout, err)}
+	return unanswered(err)
+}
+
+// unanswered is the outcome of what got no definite answer.
+func unanswered(err error) histories.Operation {
+	word := histories.ErrUnanswered
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		word = histories.ErrTimeout
+	case errors.Is(err, context.Canceled):
+		word = histories.ErrCancelled
+	}
+	return histories.Operation{Type: histories.Info, Error: described(word, err)}
 }
 
 // described begins with the word, and says it once.

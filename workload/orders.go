@@ -12,15 +12,22 @@ import (
 type orders struct {
 	mu     sync.Mutex
 	armed  histories.Point
+	awake  *sync.Cond // signalled when a self-stop is over
+	going  bool       // about to stop itself, or stopped
 	parked histories.Point
 	free   chan struct{} // closed by DoGo and DoStop
 	ended  bool
 }
 
-func newOrders() *orders { return &orders{} }
+func newOrders() *orders {
+	o := &orders{}
+	o.awake = sync.NewCond(&o.mu)
+	return o
+}
 
-// take obeys commands until there are no more, which means stop, as DoStop does.
-func (o *orders) take(commands <-chan json.RawMessage, stop context.CancelFunc) {
+// take obeys commands until there are no more, which means stop, as DoStop does. It
+// calls disarmed when a disarm has certainly taken effect.
+func (o *orders) take(commands <-chan json.RawMessage, stop context.CancelFunc, disarmed func()) {
 	defer o.end(stop)
 	for raw := range commands {
 		var c Command
@@ -31,6 +38,9 @@ func (o *orders) take(commands <-chan json.RawMessage, stop context.CancelFunc) 
 			return
 		}
 		o.obey(c)
+		if c.Do == DoDisarm {
+			disarmed()
+		}
 	}
 }
 
@@ -42,6 +52,9 @@ func (o *orders) obey(c Command) {
 		o.armed = c.Point
 	case DoDisarm:
 		o.armed = ""
+		for o.going {
+			o.awake.Wait()
+		}
 	case DoPark:
 		o.parked = c.Point
 		if o.free == nil {
@@ -76,8 +89,16 @@ func (o *orders) armedAt(p histories.Point) bool {
 	if o.armed == "" || o.armed != p {
 		return false
 	}
-	o.armed = ""
+	o.armed, o.going = "", true
 	return true
+}
+
+// wentOn says that a self-stop is over.
+func (o *orders) wentOn() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.going = false
+	o.awake.Broadcast()
 }
 
 // parkedAt returns what to wait for here, nil if nothing.

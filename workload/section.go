@@ -50,7 +50,14 @@ func (w *Worker) acquire(ctx context.Context) *hold {
 	grant := fmt.Sprintf("%s.%d", w.cfg.Name, w.grants)
 	w.journal.opened(grant)
 	ctx = point.With(ctx, func(p histories.Point) { w.at(p, grant) })
-	id := w.journal.invoke(histories.Operation{F: histories.Acquire, Lock: w.cfg.LockName, Grant: grant, TTLAsked: w.cfg.TTLMS})
+	op := histories.Operation{F: histories.Acquire, Lock: w.cfg.LockName, Grant: grant}
+	if !w.cfg.NoTTL {
+		op.TTLAsked = w.cfg.TTLMS
+	}
+	id, ok := w.journal.invoke(op)
+	if !ok {
+		return nil
+	}
 	lease, err := w.lock.Acquire(ctx, w.cfg.LockName, time.Duration(w.cfg.TTLMS)*time.Millisecond)
 	if err != nil {
 		w.journal.answer(id, outcome(err))
@@ -61,6 +68,8 @@ func (w *Worker) acquire(ctx context.Context) *hold {
 		return nil
 	}
 	h := &hold{grant: grant, lease: lease, over: make(chan struct{})}
+	session := lease.Session()
+	w.session.Store(&session)
 	answer := histories.Operation{Type: histories.OK, TTL: lease.TTL().Milliseconds()}
 	if token, ok := lease.Token(); ok {
 		h.token = histories.Some(token)
@@ -78,8 +87,11 @@ func (w *Worker) acquire(ctx context.Context) *hold {
 func (w *Worker) settle(grant string, open *lock.Unsettled) {
 	ctx, cancel := w.opContext()
 	defer cancel()
-	id := w.journal.invoke(histories.Operation{F: histories.Release, Lock: w.cfg.LockName, Grant: grant})
-	w.journal.answer(id, outcome(open.Settle(ctx)))
+	id, ok := w.journal.invoke(histories.Operation{F: histories.Release, Lock: w.cfg.LockName, Grant: grant})
+	if ok {
+		w.journal.answer(id, outcome(open.Settle(ctx)))
+		w.journal.closed(grant)
+	}
 }
 
 // watchLoss writes down when the client library tells of the loss.
@@ -106,8 +118,12 @@ func (w *Worker) release(h *hold) {
 	ctx, cancel := w.opContext()
 	defer cancel()
 	close(h.over)
-	id := w.journal.invoke(histories.Operation{F: histories.Release, Lock: w.cfg.LockName, Grant: h.grant})
+	id, ok := w.journal.invoke(histories.Operation{F: histories.Release, Lock: w.cfg.LockName, Grant: h.grant})
+	if !ok {
+		return
+	}
 	w.journal.answer(id, outcome(h.lease.Release(ctx)))
+	w.journal.closed(h.grant)
 	w.emit(Event{What: SawReleased, Grant: h.grant})
 }
 
@@ -131,16 +147,21 @@ func (w *Worker) round(ctx context.Context, h *hold, t Tenure) bool {
 // guard is the holder's own check before it acts.
 func (w *Worker) guard(h *hold) bool {
 	op := histories.Operation{F: histories.Check, Lock: w.cfg.LockName, Grant: h.grant}
+	if w.cfg.Guard == GuardNone {
+		return true
+	}
+	id, ok := w.journal.invoke(op)
+	if !ok {
+		return false
+	}
 	switch w.cfg.Guard {
 	case GuardCheck:
-		id := w.journal.invoke(op)
 		held := h.lease.Held()
 		w.journal.answer(id, histories.Operation{Type: histories.OK, Held: histories.Some(held)})
 		return held
 	case GuardAsk:
 		ctx, cancel := w.opContext()
 		defer cancel()
-		id := w.journal.invoke(op)
 		held, err := h.lease.Ask(ctx)
 		answer := outcome(err)
 		if err == nil {
@@ -149,7 +170,7 @@ func (w *Worker) guard(h *hold) bool {
 		w.journal.answer(id, answer)
 		return held && err == nil
 	}
-	return true
+	return false
 }
 
 func (w *Worker) open(h *hold) bool {
@@ -181,12 +202,18 @@ func (w *Worker) write(h *hold) bool {
 func (w *Worker) onResource(h *hold, op histories.Operation, do func(context.Context) (resource.Answer, error)) bool {
 	ctx, cancel := w.opContext()
 	defer cancel()
+	if keyed, ok := h.lease.(lock.Keyed); ok {
+		ctx = resource.WithKey(ctx, keyed.Key())
+	}
 	op.Resource, op.Grant, op.Token = w.cfg.ResourceName, h.grant, h.token
-	id := w.journal.invoke(op)
+	id, ok := w.journal.invoke(op)
+	if !ok {
+		return false
+	}
 	got, err := do(ctx)
 	answer := histories.Operation{Type: histories.OK, Seq: got.Seq}
 	if err != nil {
-		answer = histories.Operation{Type: histories.Info, Error: described(histories.ErrTimeout, err)}
+		answer = unanswered(err)
 		if refused, ok := resource.AsRefused(err); ok {
 			answer = histories.Operation{Type: histories.Fail, Error: refused.Error(), Seq: refused.Seq}
 		}

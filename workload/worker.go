@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/leasehold-checker/leasehold/histories"
@@ -38,6 +39,7 @@ type Worker struct {
 	stopSelf func() error // SIGSTOP; returns when continued
 
 	grants, values int
+	session        atomic.Pointer[string] // of the present hold
 }
 
 // Main is the whole of a worker process: it reads its configuration from the
@@ -49,13 +51,14 @@ func Main(ctx context.Context, parent Parent, reg Registry) error {
 	}
 	w, err := newWorker(ctx, cfg, parent, reg)
 	if err != nil {
+		_ = parent.Emit(Event{What: SawFailed, AtNS: monotonic.Now(), Text: err.Error()})
 		return fmt.Errorf("start worker %s: %w", cfg.Name, err)
 	}
 	defer w.lock.Close()
 	defer w.resource.Close()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go w.orders.take(parent.Commands(), stop)
+	go w.orders.take(parent.Commands(), stop, func() { w.emit(Event{What: SawDisarmed}) })
 	w.emit(Event{What: SawReady})
 	if err := w.run(ctx); err != nil {
 		w.emit(Event{What: SawFailed, Text: err.Error()})
@@ -124,15 +127,24 @@ func (w *Worker) run(ctx context.Context) error {
 // at passes a code point: it stops the process, or waits, if that was ordered.
 func (w *Worker) at(p histories.Point, grant string) {
 	if w.orders.armedAt(p) {
-		w.emit(Event{What: SawStopping, Point: p, Grant: grant})
+		w.emit(Event{What: SawStopping, Point: p, Grant: grant, Session: w.holding()})
 		if err := w.stopSelf(); err != nil {
 			w.emit(Event{What: SawFailed, Point: p, Text: err.Error()})
 		}
+		w.orders.wentOn()
 	}
 	if free := w.orders.parkedAt(p); free != nil {
 		w.emit(Event{What: SawParked, Point: p, Grant: grant})
 		<-free
 	}
+}
+
+// holding is the session of the present hold, "" if there is none.
+func (w *Worker) holding() string {
+	if s := w.session.Load(); s != nil {
+		return *s
+	}
+	return ""
 }
 
 // emit tells the parent. In random mode nobody plays to these cues, and each would

@@ -133,14 +133,14 @@ func TestTenure(t *testing.T) {
 		"checked":                              {&script{cfg: Config{Guard: GuardCheck}, held: true}, slices.Insert(slices.Clone(whole), 2, "check ok")},
 		"asked":                                {&script{cfg: Config{Guard: GuardAsk}, held: true}, slices.Insert(slices.Clone(whole), 2, "check ok")},
 		"the client says no":                   {&script{cfg: Config{Guard: GuardCheck}}, []string{"acquire ok", "read ok", "check ok", "release ok"}},
-		"the store does not answer":            {&script{cfg: Config{Guard: GuardAsk}, askErr: errors.New("deadline")}, []string{"acquire ok", "read ok", "check info timeout", "release ok"}},
-		"a write without an answer is unknown": {&script{cfg: Config{Guard: GuardNone}, writeErr: errors.New("connection reset")}, []string{"acquire ok", "read ok", "write info timeout", "release ok"}},
+		"the store does not answer":            {&script{cfg: Config{Guard: GuardAsk}, askErr: errors.New("deadline")}, []string{"acquire ok", "read ok", "check info unanswered", "release ok"}},
+		"a write without an answer is unknown": {&script{cfg: Config{Guard: GuardNone}, writeErr: errors.New("connection reset")}, []string{"acquire ok", "read ok", "write info unanswered", "release ok"}},
 		"a refused write did not happen":       {&script{cfg: Config{Guard: GuardNone}, writeErr: &resource.Refused{Highest: 8}}, []string{"acquire ok", "read ok", "write fail fenced", "release ok"}},
 		"a refused read did not happen":        {&script{cfg: Config{Guard: GuardNone}, readErr: &resource.Refused{Highest: 8}}, []string{"acquire ok", "read fail fenced", "release ok"}},
-		"an acquire that timed out is unknown": {&script{cfg: Config{Guard: GuardNone}, acquireErr: errors.New("deadline")}, []string{"acquire info timeout"}},
+		"an acquire that timed out is unknown": {&script{cfg: Config{Guard: GuardNone}, acquireErr: errors.New("deadline")}, []string{"acquire info unanswered"}},
 		"a definite no is a failure":           {&script{cfg: Config{Guard: GuardNone}, acquireErr: lock.Definite(histories.ErrHeld, errors.New("by another"))}, []string{"acquire fail held"}},
 		"an unsettled acquire is released": {&script{cfg: Config{Guard: GuardNone}, acquireErr: &lock.Unsettled{Err: errors.New("cancelled"), Settle: func(context.Context) error { return nil }}},
-			[]string{"acquire info timeout", "release ok"}},
+			[]string{"acquire info unanswered", "release ok"}},
 		"a release after the loss fails":         {&script{cfg: Config{Guard: GuardNone}, releaseErr: lock.Definite(histories.ErrLost, errors.New("lease not found"))}, slices.Concat(whole[:4], []string{"release fail lost"})},
 		"a release without an answer is unknown": {&script{cfg: Config{Guard: GuardNone}, releaseErr: context.DeadlineExceeded}, slices.Concat(whole[:4], []string{"release info timeout"})},
 	} {
@@ -209,7 +209,7 @@ func TestOrdersEnd(t *testing.T) {
 	commands <- json.RawMessage(`{"do":"arm","point":"read"}`)
 	close(commands)
 	o := newOrders()
-	o.take(commands, cancel)
+	o.take(commands, cancel, func() {})
 	if ctx.Err() == nil || o.armedAt(histories.PointRead) {
 		t.Error("still working, or still armed")
 	}

@@ -292,11 +292,22 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
+func awaitFile(t *testing.T, file string) {
+	t.Helper()
+	for ctx := limit(t); ctx.Err() == nil; time.Sleep(time.Millisecond) {
+		if info, err := os.Stat(file); err == nil && info.Size() > 0 {
+			return
+		}
+	}
+	t.Fatalf("%s never came", file)
+}
+
 func TestSelfStopIsExactAndComplete(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "count")
 	p := start(t, child.Spec{Role: "counter", Config: config{File: file}})
 	next(t, p)
+	awaitFile(t, file+".other") // the other thread has begun
 	for range 5 {
 		if err := p.Send("stop"); err != nil {
 			t.Fatal(err)

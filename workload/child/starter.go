@@ -28,6 +28,10 @@ type Spec struct {
 	Executable string   // if empty, the running executable
 	Args       []string // arguments after the executable
 	Env        []string // added to this process' environment, "KEY=value"
+	// Outlives says that the child is not killed when this process dies: it sees the end
+	// of its commands, and ends by itself. Only what undoes what a dead parent left
+	// behind may ask for it.
+	Outlives bool
 }
 
 // Starter starts children, all from one thread that lives as long as the process.
@@ -131,7 +135,10 @@ func command(spec Spec) (*exec.Cmd, error) {
 		}
 	}
 	cmd.Env = append(append(cmd.Env, spec.Env...), RoleVar+"="+spec.Role)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if !spec.Outlives {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	}
 	return cmd, nil
 }
 

@@ -49,9 +49,13 @@ type Answer struct {
 type Refused struct {
 	Seq     histories.Option[int64] // the commit number of the refusal, where the resource numbers refusals
 	Highest int64                   // the highest token that the resource has seen
+	Why     string                  // if it was not for a higher token: "the lock key is gone"
 }
 
 func (e *Refused) Error() string {
+	if e.Why != "" {
+		return histories.ErrFenced + ": " + e.Why
+	}
 	return fmt.Sprintf("%s: the resource has seen token %d", histories.ErrFenced, e.Highest)
 }
 
@@ -71,6 +75,8 @@ type Server interface {
 	Endpoint() string
 	// Versions names what runs, for the run record.
 	Versions() map[string]string
+	// Done is closed when it has ended, asked to or not.
+	Done() <-chan struct{}
 	// Stop ends it and removes what it left behind, except for its logs. It may be
 	// called more than once.
 	Stop(ctx context.Context) error
@@ -79,6 +85,8 @@ type Server interface {
 // ServerOptions says how a resource server is to begin.
 type ServerOptions struct {
 	Dir     string            // for its log and its data
+	Prefix  string            // of every key, where the server is shared with others
+	Store   []string          // endpoints of the store that it lives in, if it lives in one
 	Fence   histories.Fence   // what it does with tokens
 	Initial map[string]string // values before the first write, by resource name; "" where not said
 }

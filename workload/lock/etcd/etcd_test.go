@@ -15,6 +15,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
 	"google.golang.org/grpc"
 
 	"github.com/leasehold-checker/leasehold/histories"
@@ -70,13 +71,22 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	s := startEtcd(t)
 	client := rawClient(t, s)
-	conformance.Run(t, conformance.Suite{
-		New:       New,
-		Endpoints: s.Endpoints(),
-		End:       func(ctx context.Context, session string) error { return revokeSession(ctx, client, session) },
-		TTL:       LeastTTL,
-		Tokens:    true, Renews: true, Tells: true,
-	})
+	for name, factory := range factories() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conformance.Run(t, conformance.Suite{
+				New:       factory,
+				Endpoints: s.Endpoints(),
+				End:       func(ctx context.Context, session string) error { return revokeSession(ctx, client, session) },
+				TTL:       LeastTTL,
+				Tokens:    true, Renews: true, Tells: true,
+			})
+		})
+	}
+}
+
+func factories() map[string]lock.Factory {
+	return map[string]lock.Factory{"mutex": New, "election": NewElection}
 }
 
 type quiet struct{}
@@ -86,7 +96,12 @@ func (quiet) Renewing(string) func(time.Duration, error) { return func(time.Dura
 
 func newLock(t *testing.T, s store.Store, prefix string) lock.Lock {
 	t.Helper()
-	l, err := New(t.Context(), lock.Options{Endpoints: s.Endpoints(), Prefix: prefix, Listener: quiet{}})
+	return newLockOf(t, s, prefix, New)
+}
+
+func newLockOf(t *testing.T, s store.Store, prefix string, factory lock.Factory) lock.Lock {
+	t.Helper()
+	l, err := factory(t.Context(), lock.Options{Endpoints: s.Endpoints(), Prefix: prefix, Listener: quiet{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,13 +224,16 @@ func TestReleaseThatOutlastsItsLease(t *testing.T) {
 		}
 		return invoke(ctx, method, req, reply, conn, options...)
 	}
-	l := &Lock{client: rawClient(t, s, grpc.WithChainUnaryInterceptor(watchReplies, slow)), prefix: "p/", listener: quiet{}}
-	held, err := l.Acquire(t.Context(), "L", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := held.Release(t.Context()); err != nil {
-		t.Fatalf("the lock key was deleted by the unlock: %v", err)
+	client := rawClient(t, s, grpc.WithChainUnaryInterceptor(watchReplies, slow))
+	for _, r := range []func(*concurrency.Session, string) recipe{newMutex, newElection} {
+		l := &Lock{client: client, recipe: r, prefix: "p/", listener: quiet{}}
+		held, err := l.Acquire(t.Context(), "L", time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := held.Release(t.Context()); err != nil {
+			t.Fatalf("the lock key was deleted by the unlock: %v", err)
+		}
 	}
 }
 

@@ -8,34 +8,31 @@ import (
 	"sync/atomic"
 	"time"
 
-	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/concurrency"
 
-	"github.com/leasehold-checker/leasehold/histories"
 	"github.com/leasehold-checker/leasehold/workload/lock"
 )
 
-// lease is one hold: a locked mutex and the session that carries it.
+// lease is one hold: the key of a lock and the session that carries it.
 type lease struct {
 	*attempt
-	owner    clientv3.Cmp // the mutex's own test whether it holds the lock
+	key      string
 	token    int64
 	lost     chan struct{}
 	released atomic.Bool
 
-	mu    sync.Mutex // guards mutex, which is for one goroutine
-	mutex *concurrency.Mutex
+	mu     sync.Mutex // guards recipe
+	recipe recipe
 }
 
-var _ lock.Lease = (*lease)(nil)
+var (
+	_ lock.Lease = (*lease)(nil)
+	_ lock.Keyed = (*lease)(nil)
+)
 
-func newLease(l *Lock, a *attempt, mutex *concurrency.Mutex) *lease {
-	held := &lease{attempt: a, mutex: mutex, owner: mutex.IsOwner(), lost: make(chan struct{})}
-	// The mutex does not show its create revision, but its test for ownership
-	// compares with it. (The revision of Header is another number: that of the
-	// answer, which a waiter gets later than its place in the queue.)
-	held.token = held.owner.GetCompare().GetCreateRevision()
+func newLease(l *Lock, a *attempt, r recipe) *lease {
+	held := &lease{attempt: a, recipe: r, lost: make(chan struct{})}
+	held.key, held.token = r.granted()
 	go func() {
 		<-a.session.Done()
 		if !held.released.Load() && !l.closing.Load() {
@@ -44,6 +41,9 @@ func newLease(l *Lock, a *attempt, mutex *concurrency.Mutex) *lease {
 	}()
 	return held
 }
+
+// Key is the lock key. It hangs on the session, and its create revision is the token.
+func (l *lease) Key() string { return l.key }
 
 // Token is the create revision of the lock key.
 func (l *lease) Token() (int64, bool) { return l.token, true }
@@ -68,7 +68,8 @@ func (l *lease) Held() bool {
 
 // Ask asks whether the lock key is still the one that was granted.
 func (l *lease) Ask(ctx context.Context) (bool, error) {
-	answer, err := l.client.Txn(ours(ctx, nil)).If(l.owner).Commit()
+	same := clientv3.Compare(clientv3.CreateRevision(l.key), "=", l.token)
+	answer, err := l.client.Txn(ours(ctx, nil)).If(same).Commit()
 	if err != nil {
 		return false, fmt.Errorf("ask for lock key: %w", err)
 	}
@@ -78,8 +79,8 @@ func (l *lease) Ask(ctx context.Context) (bool, error) {
 // Lost is closed when the session ends without our doing.
 func (l *lease) Lost() <-chan struct{} { return l.lost }
 
-// Release unlocks the mutex and closes the session, as the documentation shows
-// (with a context, which Session.Close does not take).
+// Release unlocks and closes the session, as the documentation shows (with a
+// context, which Session.Close does not take).
 //
 // Whether the lease was still there is told by the unlock, which deletes the lock
 // key, and not by the revoke after it. Between the two the process can be stopped
@@ -89,20 +90,13 @@ func (l *lease) Release(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.released.Store(true)
-	deleted := int64(0)
-	unlocked := l.mutex.Unlock(ours(ctx, func(reply any) {
-		if r, ok := reply.(*pb.DeleteRangeResponse); ok {
-			deleted = r.Deleted
-		}
-	}))
+	unlocked := l.recipe.unlock(ctx)
 	l.end()
 	_, revoked := l.client.Revoke(ours(ctx, nil), l.session.Lease())
-	switch {
-	case errors.Is(unlocked, concurrency.ErrLockReleased):
-		return lock.Definite(histories.ErrLost, unlocked)
-	case unlocked == nil && deleted == 0:
-		return lock.Definite(histories.ErrLost, errors.New("release: the lock key was gone"))
-	case unlocked == nil || revoked == nil:
+	if _, gone := lock.IsDefinite(unlocked); gone {
+		return unlocked
+	}
+	if unlocked == nil || revoked == nil {
 		return nil // the end of the lease deletes the key, too
 	}
 	// "Lease not found" is no definite no here: the unlock without an answer may

@@ -1,9 +1,13 @@
-// Package etcd is the lock of go.etcd.io/etcd/client/v3/concurrency: Mutex, used as
-// its documentation shows. It has only the client side of etcd.
+// Package etcd is the locks of go.etcd.io/etcd/client/v3/concurrency: Mutex ([New])
+// and Election ([NewElection]), used as their documentation shows. It has only the
+// client side of etcd.
 //
 // The fencing token is the create revision of the lock key: the order in which
 // waiters queued, which is the order in which they are granted. The session of a
 // lease is the etcd lease, in hex, as the lock key has it.
+//
+// The client's own retries are off: MaxUnaryRetries is 1 (it counts attempts), and
+// gRPC's retries are disabled.
 //
 // [Watch] tells what the store was seen to do, and [Empty] that a prefix is fresh.
 package etcd
@@ -56,6 +60,7 @@ const (
 // Lock takes leases through one etcd client.
 type Lock struct {
 	client   *clientv3.Client
+	recipe   func(*concurrency.Session, string) recipe
 	prefix   string
 	listener lock.Listener
 	closing  atomic.Bool
@@ -64,8 +69,22 @@ type Lock struct {
 var _ lock.Lock = (*Lock)(nil)
 var _ lock.Factory = New
 
-// New connects to etcd and makes sure that it answers, within five seconds.
-func New(ctx context.Context, o lock.Options) (lock.Lock, error) {
+// recipe takes a lock within a session: it queues a key that hangs on the session.
+// It is for one goroutine.
+type recipe interface {
+	lock(ctx context.Context) error
+	// granted tells the key and its create revision. It is called once, after lock.
+	granted() (key string, revision int64)
+	// unlock deletes the key. The error is Definite if the store said, now or at an
+	// earlier call, that there is nothing to delete.
+	unlock(ctx context.Context) error
+}
+
+// New connects to etcd and makes sure that it answers, within five seconds. The
+// lock is concurrency.Mutex.
+func New(ctx context.Context, o lock.Options) (lock.Lock, error) { return connect(ctx, o, newMutex) }
+
+func connect(ctx context.Context, o lock.Options, r func(*concurrency.Session, string) recipe) (lock.Lock, error) {
 	renewals := renewals{listener: o.Listener}
 	client, err := dial(o.Endpoints,
 		grpc.WithChainUnaryInterceptor(watchReplies),
@@ -79,7 +98,7 @@ func New(ctx context.Context, o lock.Options) (lock.Lock, error) {
 		client.Close()
 		return nil, fmt.Errorf("connect to etcd: %w", err)
 	}
-	return &Lock{client: client, prefix: o.Prefix, listener: o.Listener}, nil
+	return &Lock{client: client, recipe: r, prefix: o.Prefix, listener: o.Listener}, nil
 }
 
 // dial makes a silent client that sends every request once. While there is no
@@ -104,7 +123,7 @@ func (l *Lock) Close() error {
 	return nil
 }
 
-// Acquire makes a new session and locks a new mutex with it.
+// Acquire makes a new session and takes the lock with it.
 //
 // A session kept from grant to grant would make "acquire's invocation plus ttl" a
 // promise that the store never gave: its ttl would count from some earlier
@@ -115,12 +134,12 @@ func (l *Lock) Acquire(ctx context.Context, name string, ttl time.Duration) (loc
 	if err != nil {
 		return nil, fmt.Errorf("acquire %s: begin session: %w", name, err)
 	}
-	mutex := concurrency.NewMutex(a.session, l.prefix+name)
-	if err := mutex.Lock(ours(ctx, nil)); err != nil {
+	r := l.recipe(a.session, l.prefix+name)
+	if err := r.lock(ours(ctx, nil)); err != nil {
 		return nil, fmt.Errorf("acquire %s: %w", name, a.failed(err))
 	}
 	point.Reach(ctx, histories.PointLocked)
-	return newLease(l, a, mutex), nil
+	return newLease(l, a, r), nil
 }
 
 // attempt is a session that is to carry, or carries, a lease.
@@ -185,7 +204,7 @@ func revoke(client *clientv3.Client, id clientv3.LeaseID) {
 	client.Revoke(ours(ctx, nil), id)
 }
 
-// failed classes the error of Mutex.Lock. Two of them say that the lock key is gone
+// failed classes the error of a recipe's lock. Two of them say that the lock key is gone
 // for good: the session ended while its key waited, or before there was one. After
 // any other the key may still be in the queue, or a put of it on its way, and only
 // the end of the lease makes sure: a put under an ended lease is refused.
@@ -215,5 +234,5 @@ func (a *attempt) settle(ctx context.Context) error {
 	return nil
 }
 
-// sessionName is the lease id as Mutex writes it into the lock key.
+// sessionName is the lease id as both recipes write it into the lock key.
 func sessionName(id clientv3.LeaseID) string { return fmt.Sprintf("%x", int64(id)) }

@@ -11,6 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/leasehold-checker/leasehold/workload/child"
+	"github.com/leasehold-checker/leasehold/workload/lock"
 	"github.com/leasehold-checker/leasehold/workload/store"
 )
 
@@ -36,9 +37,10 @@ func TestWatchSeesTheEndOfLeases(t *testing.T) {
 	t.Parallel()
 	s := startEtcd(t)
 	seen, ended, stop := watching(t, s, "p/")
-	l, other := newLock(t, s, "p/"), newLock(t, s, "q/")
+	mutex, election, other := newLock(t, s, "p/"), newLockOf(t, s, "p/", NewElection), newLock(t, s, "q/")
 	client := rawClient(t, s)
-	for _, byRelease := range []bool{true, false} {
+	for i, l := range []lock.Lock{mutex, mutex, election, election} {
+		byRelease := i%2 == 0
 		elsewhere, err := other.Acquire(t.Context(), "L", time.Minute)
 		if err != nil {
 			t.Fatal(err)
