@@ -80,14 +80,22 @@ func checkFile(ctx context.Context, in io.Reader, out io.Writer, file string, na
 		if err != nil {
 			return exitInternal, fmt.Errorf("encode result: %w", err)
 		}
-		fmt.Fprintf(out, "%s\n", text)
-		return verdictCode(r.Verdict), nil
+		_, err = fmt.Fprintf(out, "%s\n", text)
+		return printed(r.Verdict, err)
 	}
 	if named {
 		fmt.Fprintf(out, "%s:\n", report.Clean(file))
 	}
-	report.WriteResult(out, h, r, report.TextOptions{Color: colored(out)})
-	return verdictCode(r.Verdict), nil
+	return printed(r.Verdict, report.WriteResult(out, h, r, report.TextOptions{Color: colored(out)}))
+}
+
+// printed is the exit code of a verdict that was printed, or could not be: then a
+// violation is still a violation, and nothing else is a success.
+func printed(v checker.Verdict, err error) (int, error) {
+	if err != nil {
+		return worseCode(verdictCode(v), exitEnvironment), err
+	}
+	return verdictCode(v), nil
 }
 
 // readHistory reads a file, or standard input if its name is "-".

@@ -28,7 +28,7 @@ func completeRun(cmd *cobra.Command) {
 		"resource": resources,
 		"guard":    texts(workload.Guards()),
 		"fence":    {string(histories.FenceOff), string(histories.FenceWrites), string(histories.FenceAll)},
-		"fault":    {campaign.FaultPause, campaign.FaultNoop},
+		"fault":    {campaign.FaultPause, campaign.FaultSessionKill, campaign.FaultNoop},
 		"mode":     {string(workload.Directed), string(workload.Random)},
 		"point":    texts(histories.Points()),
 		"until":    {string(campaign.UntilGranted), string(campaign.UntilRead), string(campaign.UntilWritten)},

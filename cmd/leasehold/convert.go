@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +26,9 @@ and the versions of what ran stay behind in JSON Lines.`,
   leasehold convert --to jsonl -o history.jsonl bug-report.hist`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(notations, to) {
+				return withCode(exitUsage, fmt.Errorf("--to %q: it is one of %v", to, notations))
+			}
 			h, err := readHistory(cmd.InOrStdin(), args[0])
 			if err != nil {
 				return withCode(exitUsage, err)
@@ -31,15 +36,7 @@ and the versions of what ran stay behind in JSON Lines.`,
 			if output == "" {
 				return withUsage(encode(cmd.OutOrStdout(), h, to))
 			}
-			f, err := os.OpenFile(output, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-			if err != nil {
-				return withCode(exitUsage, fmt.Errorf("create output: %w", err))
-			}
-			defer f.Close()
-			if err := encode(f, h, to); err != nil {
-				return withUsage(err)
-			}
-			return withUsage(f.Close())
+			return withUsage(encodeFile(output, h, to))
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "hist", "notation to write: "+strings.Join(notations, " or "))
@@ -51,13 +48,22 @@ and the versions of what ran stay behind in JSON Lines.`,
 var notations = []string{"hist", "jsonl"}
 
 func encode(w io.Writer, h *histories.History, to string) error {
-	switch to {
-	case "hist":
+	if to == "hist" {
 		return histories.FormatText(w, h)
-	case "jsonl":
-		return histories.EncodeJSONL(w, h)
 	}
-	return fmt.Errorf("--to %q: it is one of %v", to, notations)
+	return histories.EncodeJSONL(w, h)
+}
+
+// encodeFile creates the file; it never overwrites one, and leaves none that is not whole.
+func encodeFile(path string, h *histories.History, to string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("create output: %w", err)
+	}
+	if err := errors.Join(encode(f, h, to), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
 }
 
 func withUsage(err error) error {

@@ -37,7 +37,7 @@ func startTool(t *testing.T, args ...string) *tool {
 	out := t.TempDir()
 	mark := fmt.Sprintf("LEASEHOLD_TEST_MARK=%s-%d", t.Name(), rand.Uint64())
 	cmd := exec.Command(own, append([]string{"run", "--out", out}, args...)...)
-	cmd.Env = append(os.Environ(), asCommand+"=1", mark)
+	cmd.Env = append(os.Environ(), asCommand+"=1", "XDG_STATE_HOME="+filepath.Join(out, "state"), mark)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -162,13 +162,94 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestInterruptEarly sends a signal before anything has begun: the exit code is the
+// signal's, not the environment's.
+func TestInterruptEarly(t *testing.T) {
+	t.Parallel()
+	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: exitInterrupted, syscall.SIGTERM: exitTerminated} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			c := startTool(t, "--fence", "off", "--trials", "40", "--locks", "2")
+			c.awaitLine(t, "starting")
+			if err := c.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			stderr, _ := io.ReadAll(c.log)
+			_ = c.Wait()
+			if code := c.ProcessState.ExitCode(); code != want {
+				t.Errorf("exit code %d, want %d\n%s", code, want, stderr)
+			}
+			c.awaitNobody(t)
+		})
+	}
+}
+
+// TestPartDies kills a part of the campaign that is not a worker. The tool must not
+// hang, must say who died, and must call it the environment's failure.
+func TestPartDies(t *testing.T) {
+	t.Parallel()
+	for role, word := range map[string]string{"store-etcd": "lock store etcd ended by itself", "register": "resource register ended by itself"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			c := startTool(t, "--fence", "all", "--trials", "40", "--locks", "1")
+			c.awaitStopped(t)
+			if !c.kill(t, role) {
+				t.Fatalf("no %s found", role)
+			}
+			stderr, _ := io.ReadAll(c.log)
+			_ = c.Wait()
+			// A violation of the control that was seen before is not masked.
+			if code := c.ProcessState.ExitCode(); code != exitEnvironment {
+				t.Errorf("exit code %d, want %d\n%s", code, exitEnvironment, stderr)
+			}
+			if !strings.Contains(string(stderr), word) {
+				t.Errorf("it does not say %q:\n%s", word, stderr)
+			}
+			c.awaitNobody(t)
+		})
+	}
+}
+
+// TestWorkerDiesAtStart kills a worker before it is ready: the tool gives up at once,
+// and says whose fault it is.
+func TestWorkerDiesAtStart(t *testing.T) {
+	t.Parallel()
+	c := startTool(t, "--fence", "off", "--trials", "40", "--locks", "24", "--workers", "2")
+	deadline := time.Now().Add(60 * time.Second)
+	for !c.kill(t, "worker") && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
+	stderr, _ := io.ReadAll(c.log)
+	_ = c.Wait()
+	if code := c.ProcessState.ExitCode(); code == exitOK || code == exitViolation {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	c.awaitNobody(t)
+}
+
+// awaitLine reads the log until a line has the word.
+func (c *tool) awaitLine(t *testing.T, word string) {
+	t.Helper()
+	for {
+		line, err := c.log.ReadString('\n')
+		if strings.Contains(line, word) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("no line with %q: %v", word, err)
+		}
+	}
+}
+
 // TestWorkerDies kills one worker from outside. The run must not hang, and must say
 // that it happened.
 func TestWorkerDies(t *testing.T) {
 	t.Parallel()
 	c := startTool(t, "--fence", "off", "--trials", "4", "--locks", "1", "--workers", "3", "--expect", "any", "--json")
 	c.awaitStopped(t)
-	killWorker(t, c)
+	if !c.kill(t, "worker") {
+		t.Fatal("no worker found")
+	}
 	stderr, _ := io.ReadAll(c.log)
 	if err := c.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, stderr)
@@ -183,8 +264,9 @@ func TestWorkerDies(t *testing.T) {
 	}
 }
 
-// killWorker kills the first worker that is not stopped.
-func killWorker(t *testing.T, c *tool) {
+// kill kills the first child of the role that is not stopped, and tells whether there
+// was one.
+func (c *tool) kill(t *testing.T, role string) bool {
 	t.Helper()
 	for _, p := range c.processes() {
 		var pid int
@@ -193,13 +275,13 @@ func killWorker(t *testing.T, c *tool) {
 			continue
 		}
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		if err != nil || !bytes.Contains(env, []byte("LEASEHOLD_ROLE=worker\x00")) {
+		if err != nil || !bytes.Contains(env, []byte("LEASEHOLD_ROLE="+role+"\x00")) {
 			continue
 		}
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		return
+		return true
 	}
-	t.Fatal("no worker found")
+	return false
 }

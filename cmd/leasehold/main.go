@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/leasehold-checker/leasehold/checker/report"
@@ -33,8 +34,8 @@ func run() (code int) {
 	root := newRoot()
 	if err := root.ExecuteContext(ctx); err != nil {
 		code := exitCode(err)
-		if text := err.Error(); text != "" {
-			fmt.Fprintln(os.Stderr, "leasehold: "+report.Clean(text))
+		for line := range strings.Lines(err.Error()) {
+			fmt.Fprintln(os.Stderr, "leasehold: "+report.Clean(strings.TrimSuffix(line, "\n")))
 		}
 		if code == exitUsage {
 			fmt.Fprintln(os.Stderr, "Try: leasehold help")
@@ -55,10 +56,10 @@ var (
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		cause, code := errInterrupted, exitInterrupted
-		if <-signals == syscall.SIGTERM {
+		if <-signals != os.Interrupt { // SIGHUP, a closed terminal, wants us gone as well
 			cause, code = errTerminated, exitTerminated
 		}
 		fmt.Fprintf(os.Stderr, "leasehold: %v: healing, and collecting what there is; once more to stop at once\n", cause)

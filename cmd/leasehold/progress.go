@@ -28,9 +28,9 @@ func newProgress(w io.Writer, quiet bool, plan *campaign.Plan) shown {
 	case quiet:
 		return silent{}
 	case terminal(w):
-		return &bars{progress: mpb.New(mpb.WithOutput(w), mpb.WithWidth(48)), plan: plan}
+		return &bars{progress: mpb.New(mpb.WithOutput(w), mpb.WithWidth(48)), plan: plan, cells: map[string]*cellBar{}}
 	}
-	return &lines{w: w, plan: plan}
+	return &lines{w: w, plan: plan, trials: map[string]int{}}
 }
 
 // silent shows nothing.
@@ -51,7 +51,7 @@ type lines struct {
 	mu     sync.Mutex
 	w      io.Writer
 	plan   *campaign.Plan
-	trials int
+	trials map[string]int // by cell; cells of different stores run side by side
 	last   time.Time
 }
 
@@ -69,16 +69,15 @@ func (l *lines) Begin(run, seed string) {
 func (l *lines) Phase(cell, what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.trials = 0
 	l.say("%s: %s", cell, what)
 }
 
 func (l *lines) Trial(cell string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.trials++
+	l.trials[cell]++
 	if time.Since(l.last) >= lineEvery {
-		l.say("%s: %s", cell, count(l.plan, l.trials))
+		l.say("%s: %s", cell, count(l.plan, l.trials[cell]))
 	}
 }
 
@@ -118,8 +117,8 @@ type bars struct {
 	progress *mpb.Progress
 	plan     *campaign.Plan
 
-	mu   sync.Mutex
-	cell *cellBar // the one that runs
+	mu    sync.Mutex
+	cells map[string]*cellBar
 }
 
 // cellBar is a bar and what stands beside it.
@@ -135,10 +134,10 @@ func (b *bars) Begin(run, seed string) {
 func (b *bars) Phase(cell, what string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.cell == nil {
-		b.cell = b.newCell(cell)
+	if b.cells[cell] == nil {
+		b.cells[cell] = b.newCell(cell)
 	}
-	b.cell.phase.Store(&what)
+	b.cells[cell].phase.Store(&what)
 }
 
 func (b *bars) newCell(name string) *cellBar {
@@ -155,25 +154,22 @@ func (b *bars) newCell(name string) *cellBar {
 	return c
 }
 
-func (b *bars) running() *cellBar {
+func (b *bars) of(cell string) *cellBar {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.cell
+	return b.cells[cell]
 }
 
-func (b *bars) Trial(string) {
-	if c := b.running(); c != nil {
+func (b *bars) Trial(cell string) {
+	if c := b.of(cell); c != nil {
 		c.Increment()
 	}
 }
 
 func (b *bars) Note(text string) { fmt.Fprintln(b.progress, report.Clean(text)) }
 
-func (b *bars) End(_ string, o campaign.Outcome, why string) {
-	b.mu.Lock()
-	c := b.cell
-	b.cell = nil
-	b.mu.Unlock()
+func (b *bars) End(cell string, o campaign.Outcome, why string) {
+	c := b.of(cell)
 	if c == nil {
 		return
 	}

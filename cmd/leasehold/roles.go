@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/leasehold-checker/leasehold/workload"
+	"github.com/leasehold-checker/leasehold/workload/campaign"
 	"github.com/leasehold-checker/leasehold/workload/catalog"
 	"github.com/leasehold-checker/leasehold/workload/child"
 	"github.com/leasehold-checker/leasehold/workload/resource/register"
@@ -23,8 +24,10 @@ func serve(role string) int {
 		workload.RoleWorker: func(ctx context.Context, p *child.Parent) error {
 			return workload.Main(ctx, p, catalog.All().Registry())
 		},
-		embedded.EtcdRole: embedded.EtcdChild,
-		register.Role:     register.ServeChild,
+		embedded.EtcdRole:     embedded.EtcdChild,
+		embedded.NATSRole:     embedded.NATSChild,
+		register.Role:         register.ServeChild,
+		campaign.RoleWatchdog: campaign.Watchdog(undos()),
 	}
 	body, ok := roles[role]
 	if !ok {
@@ -42,4 +45,6 @@ func serve(role string) int {
 func childRole() string { return child.Role() }
 
 // platformCommands are the commands that only Linux has.
-func platformCommands() []*cobra.Command { return []*cobra.Command{newRun(), newStore()} }
+func platformCommands() []*cobra.Command {
+	return []*cobra.Command{newRun(), newCard(), newHonest(), newStore(), newStores(), newLocks(), newDoctor(), newClean()}
+}

@@ -7,13 +7,16 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/leasehold-checker/leasehold/checker/report"
 	"github.com/leasehold-checker/leasehold/histories"
+	"github.com/leasehold-checker/leasehold/nemesis"
 	"github.com/leasehold-checker/leasehold/workload"
 	"github.com/leasehold-checker/leasehold/workload/campaign"
 	"github.com/leasehold-checker/leasehold/workload/catalog"
@@ -52,16 +55,18 @@ what was asked for makes no sense.`,
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&o.Locks, "lock", o.Locks, "locks to drive")
+	o.storeFlags(f)
 	f.StringSliceVar(&o.Resources, "resource", o.Resources, "resources that the locks protect")
+	f.StringSliceVar(&o.Pairs, "pair", nil, "one more LOCK/RESOURCE beside those, such as etcd-mutex/etcd")
 	f.StringSliceVar(&o.guards, "guard", texts(o.Guards), "what the holder does before it acts: none, check (asks its client), ask (asks the store)")
 	f.StringSliceVar(&o.fences, "fence", texts(o.Fences), "what the resource does with tokens: off, writes (refuses old ones on writes), all (reads raise and are refused, too)")
-	f.StringVar(&o.Fault, "fault", o.Fault, "what the nemesis does: pause or noop")
+	f.StringVar(&o.Fault, "fault", o.Fault, "what the nemesis does: pause, session-kill (of a stopped holder's session, for locks without a ttl) or noop")
 	f.StringVar(&o.mode, "mode", string(o.Mode), "directed (stops itself at a code point) or random (stopped from outside)")
 	f.StringSliceVar(&o.points, "point", texts(o.Points), "code points at which holders are stopped, in directed mode: "+join(histories.Points()))
 	f.StringVar(&o.until, "until", string(o.Until), "what the successor does before the old holder goes on, in directed mode: granted, read or written")
 	f.DurationVar(&o.Pause, "pause", 0, "least length of a pause (default: what the lease needs)")
 	f.DurationVar(&o.TTL, "ttl", o.TTL, "time to live that is asked of the store")
-	f.DurationVar(&o.Work, "work", o.Work, "time between guard and write")
+	f.DurationVar(&o.Work, "work", o.Work, "time between guard and write (default: none)")
 	f.DurationVar(&o.TimeLimit, "time-limit", o.TimeLimit, "longest time for one cell, pauses that have begun not counted")
 	f.IntVar(&o.Trials, "trials", o.Trials, "pauses in a cell, in directed mode")
 	f.IntVar(&o.LockNames, "locks", o.LockNames, "lock names side by side")
@@ -83,28 +88,66 @@ func runCampaign(cmd *cobra.Command, o *runOptions) error {
 	}
 	o.Guards, o.Fences, o.Points = typed[workload.Guard](o.guards), typed[histories.Fence](o.fences), typed[histories.Point](o.points)
 	o.Mode, o.Until, o.Expect = workload.Mode(o.mode), campaign.Until(o.until), campaign.Expect(o.expect)
+	if err := o.idle(cmd); err != nil {
+		return withCode(exitUsage, err)
+	}
 	cat := catalog.All()
 	plan, err := campaign.NewPlan(o.Config, cat)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
+	summary, err := o.carryOut(cmd, plan, cat)
+	if summary == nil {
+		return withCode(exitEnvironment, err)
+	}
+	code := summary.ExitCode
+	if e := printSummary(cmd.OutOrStdout(), *summary, o.json); e != nil {
+		code, err = worseCode(code, exitEnvironment), errors.Join(err, e) // a violation is not masked by a full disk
+	}
+	return withCode(code, err)
+}
+
+// carryOut runs the plan and shows how it goes.
+func (o *runOptions) carryOut(cmd *cobra.Command, plan *campaign.Plan, cat campaign.Catalog) (*report.Summary, error) {
+	index, err := nemesis.StateDir()
+	if err != nil {
+		return nil, err
+	}
 	progress := newProgress(cmd.ErrOrStderr(), o.quiet, plan)
-	summary, err := campaign.Run(cmd.Context(), plan, campaign.Env{
+	defer progress.Close()
+	return campaign.Run(cmd.Context(), plan, campaign.Env{
 		Catalog:     cat,
 		Starter:     child.NewStarter(),
 		Progress:    progress,
 		ExitCode:    outcomeCode,
 		Interrupted: interruption,
 		Version:     ownVersion(),
+		StateDir:    index,
 	})
-	progress.Close()
-	if summary == nil {
-		return withCode(exitEnvironment, err)
+}
+
+// storeFlags say where a store comes from.
+func (o *runOptions) storeFlags(f *pflag.FlagSet) {
+	f.StringVar((*string)(&o.Provision), "provision", "", "where the store comes from: embedded, container or external (default: embedded where there is one, else container)")
+	f.StringVar(&o.Token, "token", "", "give a lock without tokens a number drawn in a second step: counter (known to be bad)")
+	f.StringSliceVar(&o.Endpoints, "endpoint", nil, "where an external store is")
+	f.StringToStringVar(&o.Images, "image", nil, "image of a store in a container, as STORE=REF")
+}
+
+// idle refuses flags that would have no effect: who sets one believes that it has.
+func (o *runOptions) idle(cmd *cobra.Command) error {
+	without := map[string][]string{
+		"--mode random": {"point", "until", "trials"},
+		"--fault noop":  {"point", "until", "trials", "pause", "no-control"},
 	}
-	if e := printSummary(cmd.OutOrStdout(), *summary, o.json); e != nil {
-		return withCode(exitInternal, e)
+	for _, setting := range []string{"--mode " + o.mode, "--fault " + o.Fault} {
+		for _, flag := range without[setting] {
+			if cmd.Flags().Changed(flag) {
+				return fmt.Errorf("--%s has no effect with %s", flag, setting)
+			}
+		}
 	}
-	return withCode(summary.ExitCode, err)
+	return nil
 }
 
 // interruption tells which signal ended the context, "" if none did.

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/leasehold-checker/leasehold/histories"
+	"github.com/leasehold-checker/leasehold/histories/monotonic"
 	"github.com/leasehold-checker/leasehold/nemesis"
 	"github.com/leasehold-checker/leasehold/workload"
 	"github.com/leasehold-checker/leasehold/workload/child"
@@ -18,11 +20,15 @@ import (
 // sawEnded is the event that the parent itself posts when a worker has ended.
 const sawEnded = "ended"
 
+// disarmTick is how long a worker may take to answer before it is continued again.
+const disarmTick = 50 * time.Millisecond
+
 // worker is a worker process, as its parent sees it.
 type worker struct {
 	*child.Process
 	lockName string
 	board    *board
+	session  string // of the hold in which it last stopped itself
 }
 
 var _ nemesis.Armed = (*worker)(nil)
@@ -36,14 +42,34 @@ func (w *worker) AwaitPoint(ctx context.Context, p histories.Point) error {
 	if err := w.Send(workload.Command{Do: workload.DoArm, Point: p}); err != nil {
 		return err
 	}
-	_, err := watch.await(ctx, []*worker{w}, 0, workload.SawStopping)
+	e, err := watch.await(ctx, []*worker{w}, 0, workload.SawStopping)
+	w.session = e.Session
 	if err != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), nemesis.UndoLimit)
 		defer cancel()
-		_ = w.Send(workload.Command{Do: workload.DoDisarm})
-		return errors.Join(err, w.Continue(undo))
+		return errors.Join(err, w.disarm(undo, watch))
 	}
 	return nil
+}
+
+// disarm makes sure that the worker does not stop itself any more. It may be doing so
+// at this moment, and answers only when it was continued: so it is, over and over.
+func (w *worker) disarm(ctx context.Context, watch *watch) error {
+	if err := w.Send(workload.Command{Do: workload.DoDisarm}); err != nil {
+		return err
+	}
+	for w.alive() {
+		if err := w.Continue(ctx); err != nil {
+			return err
+		}
+		short, cancel := context.WithTimeout(ctx, disarmTick)
+		_, err := watch.await(short, []*worker{w}, 0, workload.SawDisarmed)
+		cancel()
+		if err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("disarm worker %s: %w", w.Name(), errWorkerEnded)
 }
 
 // alive tells whether the process has not ended.
@@ -68,9 +94,17 @@ type seen struct {
 type board struct {
 	mu      sync.Mutex
 	watches map[*watch]bool
+	failed  map[*worker]string // why a worker could not go on, by its own word
 }
 
-func newBoard() *board { return &board{watches: map[*watch]bool{}} }
+func newBoard() *board { return &board{watches: map[*watch]bool{}, failed: map[*worker]string{}} }
+
+// failure is why the worker could not go on, "" if it did not say so.
+func (b *board) failure(w *worker) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failed[w]
+}
 
 // follow posts the worker's events until it has ended, and then that it has.
 func (b *board) follow(w *worker) {
@@ -81,12 +115,15 @@ func (b *board) follow(w *worker) {
 		}
 	}
 	<-w.Done()
-	b.post(seen{workload.Event{What: sawEnded}, w})
+	b.post(seen{workload.Event{What: sawEnded, AtNS: monotonic.Now()}, w})
 }
 
 func (b *board) post(e seen) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if e.What == workload.SawFailed {
+		b.failed[e.worker] = e.Text
+	}
 	for w := range b.watches {
 		w.queue = append(w.queue, e)
 		select {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -14,6 +15,7 @@ import (
 	"github.com/leasehold-checker/leasehold/checker/report"
 	"github.com/leasehold-checker/leasehold/histories"
 	"github.com/leasehold-checker/leasehold/histories/monotonic"
+	"github.com/leasehold-checker/leasehold/nemesis"
 	"github.com/leasehold-checker/leasehold/workload"
 	"github.com/leasehold-checker/leasehold/workload/child"
 	"github.com/leasehold-checker/leasehold/workload/resource"
@@ -25,6 +27,10 @@ const (
 	stopLimit  = 15 * time.Second // for all of them to finish what they are at
 	finalLimit = 5 * time.Second  // for one of the last reads
 )
+
+// resourcePrefix keeps the keys of a resource that lives in the lock's own store away
+// from those of the lock.
+const resourcePrefix = "resources/"
 
 // reader is the process that does the last reads of a cell.
 const reader = "reader"
@@ -46,8 +52,14 @@ type cellRun struct {
 	board    *board
 	workers  []*worker // by lock name: Workers of each
 	resource resource.Server
-	nemesis  *histories.Recorder
-	files    []*os.File
+	// resourceStore is the store that the resource lives in, nil if it has a server of its own.
+	resourceStore store.Store
+	recorder      *histories.Recorder // of the nemesis
+	revoked       *histories.Recorder // of what the store was made to end; nil but for session kills
+	files         []*os.File
+
+	mu       sync.Mutex
+	stopping bool     // workers are being told to stop
 	notes    []string // what a reader of the report should know
 }
 
@@ -65,13 +77,15 @@ func (c *cellRun) run(ctx context.Context) (*histories.History, error) {
 }
 
 func (c *cellRun) play(ctx context.Context) (err error) {
+	ctx, cancel := c.whileStoreLives(ctx)
+	defer cancel(nil)
 	c.origin = monotonic.Now()
 	c.board = newBoard()
 	if c.namespace, err = monotonic.Namespace(); err != nil {
 		return err
 	}
-	if err := c.storeKind.Empty(ctx, c.store.Endpoints(), c.prefix); err != nil {
-		return fmt.Errorf("prove store clean: %w", err)
+	if err := c.proveEmpty(ctx); err != nil {
+		return err
 	}
 	seen, err := c.observe(ctx)
 	if err != nil {
@@ -86,21 +100,51 @@ func (c *cellRun) play(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.closeFiles()) }()
-	startErr := c.startWorkers(ctx)
-	if startErr == nil {
-		c.act(ctx)
+	err = c.startWorkers(ctx)
+	if err == nil {
+		err = c.act(ctx)
 	}
-	stopErr := c.stopWorkers()
-	if startErr != nil {
-		return errors.Join(startErr, stopErr)
+	return errors.Join(err, c.stopWorkers(), c.finalReads())
+}
+
+// whileStoreLives is a context that ends when the store does: without it every
+// request would wait for its own limit.
+func (c *cellRun) whileStoreLives(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-c.store.Down():
+			cancel(fmt.Errorf("the lock store %s ended by itself, see its log", c.store.Kind()))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+func (c *cellRun) proveEmpty(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	if err := c.storeKind.Empty(ctx, c.store.Endpoints(), c.prefix); err != nil {
+		return fmt.Errorf("prove store clean: %w", errors.Join(err, causeOf(ctx)))
 	}
-	return errors.Join(stopErr, c.finalReads())
+	return nil
+}
+
+// causeOf is why a context ended, where that says more than that it did.
+func causeOf(ctx context.Context) error {
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		return cause
+	}
+	return nil
 }
 
 func (c *cellRun) startResource(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	o := resource.ServerOptions{Dir: c.dir, Fence: c.cell.Fence, Initial: c.initial()}
+	o := resource.ServerOptions{Dir: c.dir, Prefix: resourcePrefix + c.prefix, Fence: c.cell.Fence, Initial: c.initial()}
+	if c.resourceStore != nil {
+		o.Store = c.resourceStore.Endpoints()
+	}
 	if c.resource, err = c.cell.Resource.Start(ctx, c.starter, o); err != nil {
 		return fmt.Errorf("start resource %s: %w", c.cell.Resource.Name, err)
 	}
@@ -121,7 +165,13 @@ func (c *cellRun) openNemesis() error {
 	if err != nil {
 		return err
 	}
-	c.nemesis = histories.NewRecorder(f, histories.Nemesis, c.clock)
+	c.recorder = histories.NewRecorder(f, histories.Nemesis, c.clock)
+	if c.plan.Config.Fault == FaultSessionKill {
+		if f, err = c.create(histories.Store); err != nil {
+			return err
+		}
+		c.revoked = histories.NewRecorder(f, histories.Store, c.clock)
+	}
 	return nil
 }
 
@@ -181,7 +231,7 @@ func (c *cellRun) startWorker(ctx context.Context, lockIndex int) error {
 		Log:  filepath.Join(c.dir, "worker-"+name+".log"),
 		Config: workload.Config{
 			Name: name, Cell: c.name, History: c.eventFile("worker-" + name), OriginNS: c.origin, TimeNamespace: c.namespace,
-			Lock: c.cell.Lock.Name, Endpoints: c.store.Endpoints(), Prefix: c.prefix, LockName: lockName(lockIndex), TTLMS: k.TTL.Milliseconds(),
+			Lock: c.cell.Lock.Name, Endpoints: c.store.Endpoints(), Prefix: c.prefix, LockName: lockName(lockIndex), TTLMS: k.TTL.Milliseconds(), NoTTL: c.cell.Lock.NoTTL,
 			Resource: c.cell.Resource.Name, ResourceEndpoint: c.resource.Endpoint(), ResourceName: resourceName(lockIndex),
 			Guard: c.cell.Guard, WorkUS: k.Work.Microseconds(), Mode: k.Mode, Seed: uint64(k.Seed),
 			OpLimitMS: (10*c.cell.Pause + time.Minute).Milliseconds(),
@@ -192,7 +242,10 @@ func (c *cellRun) startWorker(ctx context.Context, lockIndex int) error {
 	}
 	w := &worker{Process: p, lockName: lockName(lockIndex), board: c.board}
 	c.workers = append(c.workers, w)
-	go c.board.follow(w)
+	go func() {
+		c.board.follow(w)
+		c.ended(w)
+	}()
 	return nil
 }
 
@@ -209,9 +262,12 @@ func (c *cellRun) stopWorkers() error {
 	defer cancel()
 	var g errgroup.Group
 	errs := make([]error, len(c.workers))
+	c.mu.Lock()
+	c.stopping = true
+	c.mu.Unlock()
 	for i, w := range c.workers {
 		if !w.alive() {
-			c.died(w)
+			errs[i] = c.unable(w)
 			continue
 		}
 		g.Go(func() error {
@@ -220,44 +276,91 @@ func (c *cellRun) stopWorkers() error {
 		})
 	}
 	_ = g.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("stop workers: %w", err)
-	}
-	return nil
+	return firstOf("stop workers", errs)
 }
 
-// died records that a worker had ended without having been asked to.
-func (c *cellRun) died(w *worker) {
+// firstOf is one error for many of a kind: how many there are, and the first.
+func firstOf(what string, errs []error) error {
+	var first error
+	n := 0
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		if n++; first == nil {
+			first = err
+		}
+	}
+	switch n {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("%s: %w", what, first)
+	}
+	return fmt.Errorf("%s: %d of %d failed, the first: %w", what, n, len(errs), first)
+}
+
+// errIncomplete marks a history from which something is missing that was done. It
+// must not be judged: a value that nobody is known to have written accuses the
+// resource.
+var errIncomplete = errors.New("the history is incomplete")
+
+// ended records that a worker has ended without having been asked to: it is nobody's
+// violation, but a reader must know.
+func (c *cellRun) ended(w *worker) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopping {
+		return
+	}
 	text := fmt.Sprintf("worker %s had ended by itself", w.Name())
 	if err := w.Err(); err != nil {
 		text += ": " + err.Error()
 	}
 	c.notes = append(c.notes, text)
-	id, err := c.nemesis.Invoke(histories.Operation{F: "note", Text: text})
-	if err == nil {
-		_ = c.nemesis.Answer(id, histories.Operation{Type: histories.OK})
-	}
+	_ = c.recorder.Instant(histories.Operation{F: histories.Note, Text: text}) // the report has it as well
 }
 
-// act lets the nemesis loose.
-func (c *cellRun) act(ctx context.Context) {
-	limit, cancel := context.WithTimeout(ctx, c.plan.Config.TimeLimit)
-	defer cancel()
+// unable is an error if a worker that has ended did so because it could not go on.
+// That somebody killed it is nobody's fault; this is the environment's.
+func (c *cellRun) unable(w *worker) error {
+	if why := c.board.failure(w); why != "" {
+		return fmt.Errorf("worker %s could not go on: %s: %w", w.Name(), why, errIncomplete)
+	}
+	return nil
+}
+
+// act lets the nemesis loose. It is an error if the store or the resource ended
+// meanwhile without having been asked to: what is missing from the history then is
+// nobody's merit.
+func (c *cellRun) act(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-c.resource.Done():
+			cancel(fmt.Errorf("the resource %s ended by itself, see its log", c.cell.Resource.Name))
+		case <-ctx.Done():
+		}
+	}()
+	limit, stop := context.WithTimeout(ctx, c.plan.Config.TimeLimit)
+	defer stop()
 	var g errgroup.Group
 	for i := range c.plan.Config.LockNames {
 		g.Go(func() error {
 			switch {
 			case c.plan.Config.Fault == FaultNoop:
-				<-limit.Done()
+				_ = nemesis.Hold(limit, c.recorder, nemesis.Noop{}, nil, c.plan.Config.TimeLimit)
 			case c.plan.Config.Mode == workload.Random:
 				c.strikeAtRandom(ctx, limit, i)
 			default:
-				c.direct(limit, i)
+				c.direct(ctx, limit, i)
 			}
 			return nil
 		})
 	}
 	_ = g.Wait()
+	return context.Cause(ctx)
 }
 
 // finalReads reads every resource once more, when nobody works on it any longer.
@@ -282,7 +385,7 @@ func (c *cellRun) finalReads() error {
 		answer := histories.Operation{Type: histories.OK}
 		got, err := client.Read(ctx, resourceName(i), resource.Token{})
 		if err != nil {
-			answer = histories.Operation{Type: histories.Info, Error: err.Error()}
+			answer = histories.Operation{Type: histories.Info, Error: histories.ErrTimeout + ": " + err.Error()}
 		} else {
 			answer.Value, answer.Seq = histories.Some(got.Value), got.Seq
 		}
@@ -312,7 +415,7 @@ func (c *cellRun) collect() (*histories.History, error) {
 	if err != nil {
 		return nil, fmt.Errorf("collect histories: %w", err)
 	}
-	h.Ops = nameExpiries(h.Ops)
+	h.Ops = renumbered(nameExpiries(h.Ops))
 	err = writeFile(filepath.Join(c.dir, report.FileHistory), func(f *os.File) error { return histories.EncodeJSONL(f, h) })
 	if err != nil {
 		return h, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/leasehold-checker/leasehold/histories"
 	"github.com/leasehold-checker/leasehold/workload"
+	"github.com/leasehold-checker/leasehold/workload/store"
 )
 
 // Expect says what a cell should show.
@@ -32,10 +33,19 @@ const (
 	UntilWritten Until = "written" // its first write was accepted
 )
 
+// TokenCounter is the one kind of token that a lock without any can be given: a number
+// that is drawn in a second step, after the lock was granted. It is known to be bad,
+// and there to be looked at: a holder that is stopped between the two draws a larger
+// number than its successor.
+const TokenCounter = "counter"
+
 // The faults.
 const (
 	FaultPause = "pause"
 	FaultNoop  = "noop"
+	// FaultSessionKill stops the holder as FaultPause does, and ends its session at the
+	// store: for locks whose leases never end by time.
+	FaultSessionKill = "session-kill"
 )
 
 // Config is a campaign as the user asks for it. Several locks, guards, fences and
@@ -61,6 +71,12 @@ type Config struct {
 	Expect    Expect            `json:"expect" yaml:"expect"`
 	NoControl bool              `json:"no_control" yaml:"no_control"`
 	Out       string            `json:"out" yaml:"out"` // folder of the run directories
+
+	Provision store.Provision   `json:"provision,omitempty" yaml:"provision,omitempty"` // "": the preferred one
+	Images    map[string]string `json:"images,omitempty" yaml:"images,omitempty"`       // store -> image, for containers
+	Pairs     []string          `json:"pairs,omitempty" yaml:"pairs,omitempty"`         // lock/resource, beside the product of Locks and Resources
+	Token     string            `json:"token,omitempty" yaml:"token,omitempty"`         // "" or TokenCounter
+	Endpoints []string          `json:"endpoints,omitempty" yaml:"endpoints,omitempty"` // of the one store, if it is external
 }
 
 // Default is the campaign that the demo runs, but for its fences.
@@ -108,9 +124,10 @@ func oneOf[T ~string](flag string, value T, allowed ...T) error {
 // check validates what needs no catalog.
 func (c *Config) check() error {
 	errs := []error{
-		oneOf("fault", c.Fault, FaultPause, FaultNoop),
+		oneOf("fault", c.Fault, FaultPause, FaultNoop, FaultSessionKill),
 		oneOf("mode", c.Mode, workload.Directed, workload.Random),
 		oneOf("until", c.Until, UntilGranted, UntilRead, UntilWritten),
+		oneOf("provision", c.Provision, append(store.Provisions(), "")...),
 		oneOf("expect", c.Expect, ExpectUnset, ExpectClean, ExpectViolation, ExpectAny),
 	}
 	for _, g := range c.Guards {
@@ -121,6 +138,12 @@ func (c *Config) check() error {
 	}
 	for _, p := range c.Points {
 		errs = append(errs, oneOf("point", p, histories.Points()...))
+	}
+	if c.Token != "" && c.Token != TokenCounter {
+		errs = append(errs, usagef("--token %q: there is only %q", c.Token, TokenCounter))
+	}
+	if c.Provision == store.External && len(c.Endpoints) == 0 {
+		errs = append(errs, usagef("--provision external: --endpoint says where the store is"))
 	}
 	errs = append(errs, c.checkNumbers())
 	for _, err := range errs {

@@ -2,7 +2,9 @@ package campaign
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/leasehold-checker/leasehold/histories"
@@ -11,20 +13,31 @@ import (
 	"github.com/leasehold-checker/leasehold/workload"
 )
 
-// direct plays this lock's share of the cell's trials, one after the other.
-func (c *cellRun) direct(ctx context.Context, lockIndex int) {
+// direct plays this lock's share of the cell's trials, one after the other, as long
+// as the limit allows another to begin. One that has begun is only cut short by ctx:
+// a pause that ends early would prove nothing.
+func (c *cellRun) direct(ctx, limit context.Context, lockIndex int) {
 	workers := c.of(lockIndex)
 	for k := range share(c.plan.Config.Trials, c.plan.Config.LockNames, lockIndex) {
+		workers = living(workers)
+		if limit.Err() != nil || len(workers) < 2 {
+			return // nobody to stop, or nobody to take over
+		}
 		victim := workers[k%len(workers)]
-		if ctx.Err() != nil || !victim.alive() {
+		err := c.trial(ctx, victim, others(workers, victim))
+		if ctx.Err() != nil {
 			return
 		}
-		if err := c.trial(ctx, victim, others(workers, victim)); err != nil {
+		if err != nil {
 			c.progress.Note(fmt.Sprintf("%s: trial on %s was cut short: %v", c.name, victim.lockName, err))
 			continue
 		}
 		c.progress.Trial(c.name)
 	}
+}
+
+func living(workers []*worker) []*worker {
+	return slices.DeleteFunc(slices.Clone(workers), func(w *worker) bool { return !w.alive() })
 }
 
 // share is how many of n things the i-th of m gets.
@@ -62,9 +75,12 @@ func (c *cellRun) trial(ctx context.Context, victim *worker, rivals []*worker) e
 	fault := &nemesis.PauseAt{Target: victim, Point: c.cell.Point}
 	until := func(ctx context.Context) error {
 		stopped = monotonic.Now()
+		if err := c.endSession(ctx, victim); err != nil {
+			return err
+		}
 		return c.successor(ctx, watch, rivals, stopped)
 	}
-	if err := nemesis.Hold(ctx, c.nemesis, fault, until, c.cell.Pause); err != nil {
+	if err := nemesis.Hold(ctx, c.recorder, fault, until, c.cell.Pause); err != nil {
 		return err
 	}
 	// The victim is done with the old grant when it has released it, or failed to.
@@ -78,6 +94,27 @@ func (c *cellRun) trial(ctx context.Context, victim *worker, rivals []*worker) e
 	tell(rivals, workload.Command{Do: workload.DoGo})
 	_, err := watch.await(ctx, rivals, stopped, workload.SawReleased, workload.SawFailed)
 	return err
+}
+
+// endSession ends the victim's session at the store, if that is the fault, and puts
+// it on record that the store ended the lease on purpose.
+func (c *cellRun) endSession(ctx context.Context, victim *worker) error {
+	if c.plan.Config.Fault != FaultSessionKill {
+		return nil
+	}
+	kill := &nemesis.SessionKill{Worker: victim.Name(), Kill: func(ctx context.Context) error {
+		return c.cell.Lock.KillSession(ctx, c.store.Endpoints()[0], victim.session)
+	}}
+	// Begun before the kill: a successor may be granted the lock before the store has
+	// told us that the session is gone.
+	id, err := c.revoked.Invoke(histories.Operation{F: histories.Revoke, Lock: victim.lockName, Target: victim.Name()})
+	if err != nil {
+		return err
+	}
+	if err := kill.Inject(ctx, c.recorder); err != nil {
+		return errors.Join(err, c.revoked.Answer(id, histories.Operation{Type: histories.Info, Error: err.Error()}))
+	}
+	return c.revoked.Answer(id, histories.Operation{Type: histories.OK})
 }
 
 // successor waits until one of the rivals got as far as the trial wants it to.

@@ -2,10 +2,13 @@ package campaign
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/leasehold-checker/leasehold/histories"
 	"github.com/leasehold-checker/leasehold/histories/monotonic"
@@ -21,10 +24,25 @@ type observer struct {
 	cancel context.CancelFunc
 	done   chan error
 	file   *os.File
+
+	mu  sync.Mutex
+	err error // the first failure to write
+}
+
+func (o *observer) note(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err = err
+	}
 }
 
 // observe starts an observer and returns when nothing from then on can escape it.
+// It is nil where the store can't tell which grant ended.
 func (c *cellRun) observe(ctx context.Context) (*observer, error) {
+	if c.storeKind.Watch == nil {
+		return nil, nil
+	}
 	file, err := os.Create(filepath.Join(c.dir, folderEvents, histories.Store+".jsonl"))
 	if err != nil {
 		return nil, fmt.Errorf("observe store: %w", err)
@@ -35,30 +53,45 @@ func (c *cellRun) observe(ctx context.Context) (*observer, error) {
 	ready := make(chan struct{})
 	go func() {
 		o.done <- c.storeKind.Watch(ctx, c.store.Endpoints(), c.prefix, func() { close(ready) }, func(e Ended) {
-			_ = rec.Instant(histories.Operation{F: fEnded, Lock: e.LockName, Text: strconv.FormatInt(e.Token, 10)})
+			o.note(rec.Instant(histories.Operation{F: fEnded, Lock: e.LockName, Text: strconv.FormatInt(e.Token, 10)}))
 		})
 	}()
+	late := time.NewTimer(startLimit)
+	defer late.Stop()
 	select {
 	case <-ready:
 		return o, nil
-	case err := <-o.done:
-		cancel()
-		file.Close()
-		return nil, fmt.Errorf("observe store: %w", err)
+	case err = <-o.done:
+	case <-late.C:
+		err = errors.New("it does not answer")
 	}
+	cancel()
+	file.Close()
+	return nil, fmt.Errorf("observe store: %w", errors.Join(err, causeOf(ctx)))
 }
 
 // end stops the observer. That it had stopped before, by itself, is an error: what
 // the store did since is not on record.
 func (o *observer) end() error {
+	if o == nil {
+		return nil
+	}
 	defer o.file.Close()
 	select {
 	case err := <-o.done:
+		if err == nil { // its context had ended: the campaign was cut short, and says so itself
+			return nil
+		}
 		return fmt.Errorf("observe store: ended early: %w", err)
 	default:
 	}
 	o.cancel()
 	<-o.done
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return fmt.Errorf("observe store: %w", o.err)
+	}
 	return nil
 }
 
@@ -98,6 +131,19 @@ func nameExpiries(ops []histories.Operation) []histories.Operation {
 		kept = append(kept, o)
 	}
 	return kept
+}
+
+// renumbered gives the operations of the store numbers without gaps, as the text
+// notation counts them.
+func renumbered(ops []histories.Operation) []histories.Operation {
+	next := int64(0)
+	for i := range ops {
+		if ops[i].Process == histories.Store {
+			ops[i].ID = next
+			next++
+		}
+	}
+	return ops
 }
 
 // clock is the time of the cell, in ns since it began.

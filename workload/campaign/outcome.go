@@ -50,14 +50,8 @@ func (p *Plan) judge(c Cell, r checker.Result) Judged {
 	if other := unexpected(r, c.Expect); other != "" {
 		return Judged{Violated, other}
 	}
-	if c.Expect == ExpectAny {
-		return Judged{Outcome: Met}
-	}
-	if c.Expect == ExpectViolation {
-		if !shown(r) {
-			return Judged{Inconclusive, "the expected violation did not show"}
-		}
-		return Judged{Outcome: Met}
+	if c.Expect == ExpectViolation && !shown(r) {
+		return Judged{Inconclusive, "the expected violation did not show"}
 	}
 	if r.Verdict == checker.Unknown {
 		return Judged{Inconclusive, r.Why}
@@ -81,6 +75,9 @@ func unexpected(r checker.Result, e Expect) string {
 		if e == ExpectViolation && ofPause(p) {
 			continue
 		}
+		if e == ExpectViolation && (p.Property == checker.StaleWrite || p.Property == checker.LostUpdate) {
+			return fmt.Sprintf("%s is invalid, and not because of a paused holder", p.Property)
+		}
 		return fmt.Sprintf("%s is invalid", p.Property)
 	}
 	return ""
@@ -102,7 +99,7 @@ func shown(r checker.Result) bool {
 	return false
 }
 
-// missed names the first floor that a clean cell did not reach.
+// missed names the first floor that a cell did not reach.
 func (p *Plan) missed(c Cell, v checker.Coverage) string {
 	for _, f := range []histories.F{histories.Acquire, histories.Read, histories.Write, histories.Release} {
 		if v.Operations[f] == 0 {
@@ -119,7 +116,7 @@ func (p *Plan) missed(c Cell, v checker.Coverage) string {
 	if floor := p.Floor(); conclusive < floor {
 		return fmt.Sprintf("%d conclusive trials, at least %d are needed", conclusive, floor)
 	}
-	if c.Fence != histories.FenceOff && p.Config.NoControl && v.StaleRefused < NoControlRefusals {
+	if c.Expect == ExpectClean && c.Fence != histories.FenceOff && !c.Controlled && v.StaleRefused < NoControlRefusals {
 		return fmt.Sprintf("%d stale writes were refused; without a control at least %d are needed", v.StaleRefused, NoControlRefusals)
 	}
 	return ""
@@ -140,8 +137,7 @@ func (p *Plan) conclusive(v checker.Coverage) int {
 	return v.Conclusive
 }
 
-// Floor is the number of conclusive trials below which a clean cell proves
-// nothing: half of those asked for in directed mode, at most 20, and one at random.
+// Floor is the number of conclusive trials below which a cell proves nothing: half of those asked for in directed mode, at most 20, and one at random.
 func (p *Plan) Floor() int {
 	if p.Config.Mode == workload.Random {
 		return 1

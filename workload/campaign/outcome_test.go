@@ -43,11 +43,12 @@ func TestJudge(t *testing.T) {
 	told := result(valid, valid, "", enough(nil))
 	told.Properties = append(told.Properties, checker.PropertyResult{Property: "belief", Verdict: invalid, Role: checker.Report, Checked: 1})
 	for name, c := range map[string]struct {
-		expect Expect
-		r      checker.Result
-		change func(*Plan)
-		want   Outcome
-		why    string
+		expect     Expect
+		controlled bool
+		r          checker.Result
+		change     func(*Plan)
+		want       Outcome
+		why        string
 	}{
 		"clean and clean":            {expect: ExpectClean, r: result(valid, valid, "", enough(nil)), want: Met},
 		"clean, violated":            {expect: ExpectClean, r: result(invalid, valid, paused, enough(nil)), want: Violated, why: "stale-write"},
@@ -55,11 +56,12 @@ func TestJudge(t *testing.T) {
 		"violation, shown":           {expect: ExpectViolation, r: result(invalid, invalid, paused, enough(nil)), want: Met},
 		"violation, half of it":      {expect: ExpectViolation, r: result(valid, invalid, paused, enough(nil)), want: Met},
 		"violation, not shown":       {expect: ExpectViolation, r: result(valid, valid, "", enough(nil)), want: Inconclusive, why: "did not show"},
+		"violation, below the floor": {expect: ExpectViolation, r: result(invalid, invalid, paused, enough(func(v *checker.Coverage) { v.Conclusive = 11 })), want: Inconclusive, why: "at least 12"},
 		"violation, for no pause":    {expect: ExpectViolation, r: result(invalid, valid, "", enough(nil)), want: Violated},
 		"control that double-grants": {expect: ExpectViolation, r: other, want: Violated, why: "exclusion"},
 		"a report gates nothing":     {expect: ExpectClean, r: told, want: Met},
 		"anything, violated":         {expect: ExpectAny, r: result(invalid, valid, "", enough(nil)), want: Met},
-		"anything, empty":            {expect: ExpectAny, r: result(valid, valid, "", checker.Coverage{}), want: Met},
+		"anything but nothing":       {expect: ExpectAny, r: result(valid, valid, "", checker.Coverage{}), want: Inconclusive},
 
 		"no fault": {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.Pauses = 0 })),
 			change: func(p *Plan) { p.Config.Fault = FaultNoop }, want: Inconclusive, why: "no fault"},
@@ -68,9 +70,10 @@ func TestJudge(t *testing.T) {
 		"just the floor":               {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.Conclusive = 12 })), want: Met},
 		"nobody wrote":                 {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { delete(v.Operations, histories.Write) })), want: Inconclusive, why: "no write"},
 		"no control, few refusals": {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.StaleRefused = 19 })),
-			change: func(p *Plan) { p.Config.NoControl = true }, want: Inconclusive, why: "without a control"},
+			want: Inconclusive, why: "without a control"},
 		"no control, enough refusals": {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.StaleRefused = 20 })),
-			change: func(p *Plan) { p.Config.NoControl = true }, want: Met},
+			want: Met},
+		"control beside it, few refusals": {expect: ExpectClean, controlled: true, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.StaleRefused = 19 })), want: Met},
 		// A violation is told even where the floors were missed.
 		"violated, and below the floor": {expect: ExpectClean, r: result(invalid, valid, paused, checker.Coverage{}), want: Violated},
 		// Until the successor has read, the question is the lost update.
@@ -83,7 +86,7 @@ func TestJudge(t *testing.T) {
 			if c.change != nil {
 				c.change(p)
 			}
-			got := p.judge(Cell{Expect: c.expect, Fence: histories.FenceAll}, c.r)
+			got := p.judge(Cell{Expect: c.expect, Fence: histories.FenceAll, Controlled: c.controlled}, c.r)
 			if got.Outcome != c.want || !strings.Contains(got.Why, c.why) {
 				t.Errorf("got %+v, want %s (%s)", got, c.want, c.why)
 			}
@@ -94,13 +97,14 @@ func TestJudge(t *testing.T) {
 // 1 > 70 > 130, 143 > 3 > 2 > 0, whichever comes first.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
-	for i, better := range precedence {
-		for _, worse := range precedence[:i+1] {
-			if got := WorstOutcome(better, worse); got != worse {
-				t.Errorf("%s and %s: %s", better, worse, got)
+	order := []Outcome{Violated, Internal, Interrupted, Terminated, Environment, Inconclusive, Met}
+	for i, weaker := range order {
+		for _, stronger := range order[:i+1] {
+			if got := WorstOutcome(weaker, stronger); got != stronger {
+				t.Errorf("%s and %s: %s", weaker, stronger, got)
 			}
-			if got := WorstOutcome(worse, better); got != worse {
-				t.Errorf("%s and %s: %s", worse, better, got)
+			if got := WorstOutcome(stronger, weaker); got != stronger {
+				t.Errorf("%s and %s: %s", stronger, weaker, got)
 			}
 		}
 	}

@@ -9,17 +9,20 @@ import (
 
 	"github.com/leasehold-checker/leasehold/histories"
 	"github.com/leasehold-checker/leasehold/workload"
+	"github.com/leasehold-checker/leasehold/workload/store"
 )
 
 // small is a catalog with the times of etcd, and a lock without tokens.
 func small() Catalog {
 	return Catalog{
 		Locks: []Lock{
-			{Name: "etcd-mutex", Store: "etcd", Tokens: true, LeastTTL: 2 * time.Second, Slack: 500 * time.Millisecond, OwnThread: true},
+			{Name: "etcd-mutex", Store: "etcd", Tokens: true, LeastTTL: 2 * time.Second, TTLStep: time.Second, Slack: 500 * time.Millisecond, OwnThread: true},
 			{Name: "blind", Store: "etcd"},
 		},
 		Resources: []Resource{{Name: "register"}},
-		Stores:    []Store{{Name: "etcd"}},
+		Stores: []Store{{Name: "etcd", Topologies: []store.Topology{"1", "3"}, Providers: []Provider{
+			{Provision: store.Embedded, Topologies: []store.Topology{"1"}}, {Provision: store.Container}, {Provision: store.External},
+		}}},
 	}
 }
 
@@ -59,8 +62,15 @@ func TestCells(t *testing.T) {
 			c.Guards = []workload.Guard{workload.GuardNone, workload.GuardCheck}
 			c.Points = []histories.Point{histories.PointChecked, histories.PointBeforeWrite}
 		}, []string{"none/off/pause-checked clean", "none/off/pause-before-write clean", "check/off/pause-checked clean", "check/off/pause-before-write clean"}},
-		"random mode has no points": {func(c *Config) { c.Mode = workload.Random }, []string{"check/off/pause-random clean"}},
-		"until":                     {func(c *Config) { c.Until = UntilRead }, []string{"check/off/pause-checked-until-read clean"}},
+		"a pair beside the product": {func(c *Config) { c.Pairs = []string{"blind/register"} }, []string{"check/off/pause-checked clean", "blind/register/check/off/pause-checked clean"}},
+		// A lock without tokens can't be fenced; among others it shows what that means.
+		"one of them can't be fenced": {func(c *Config) {
+			c.Locks = []string{"etcd-mutex", "blind"}
+			c.Fences = []histories.Fence{off, all}
+		}, []string{"check/off/pause-checked violation control", "check/all/pause-checked clean", "blind/register/check/off/pause-checked violation"}},
+		"what is there twice counts once": {func(c *Config) { c.Guards = []workload.Guard{workload.GuardCheck, workload.GuardCheck} }, []string{"check/off/pause-checked clean"}},
+		"random mode has no points":       {func(c *Config) { c.Mode = workload.Random }, []string{"check/off/pause-random clean"}},
+		"until":                           {func(c *Config) { c.Until = UntilRead }, []string{"check/off/pause-checked-until-read clean"}},
 		// Without a fault a control could not violate.
 		"noop": {func(c *Config) { c.Fault = FaultNoop; c.Fences = []histories.Fence{off, all} },
 			[]string{"check/off/noop clean", "check/all/noop clean"}},
@@ -98,7 +108,10 @@ func TestRefused(t *testing.T) {
 	}{
 		"a pause one nanosecond too short": {func(c *Config) { c.Pause = 3*time.Second - 1 }, "needs 3s = 2s ttl + 500ms expiry slack"},
 		"a pause just long enough":         {func(c *Config) { c.Pause = 3 * time.Second }, ""},
-		"a ttl that the store raises":      {func(c *Config) { c.TTL = time.Second; c.Pause = 2 * time.Second }, "2s ttl (the least that the store grants; 1s was asked for)"},
+		"a ttl that the store raises":      {func(c *Config) { c.TTL = time.Second; c.Pause = 2 * time.Second }, "2s ttl (what the store makes of the 1s asked for)"},
+		"a ttl that the store rounds":      {func(c *Config) { c.TTL = 2500 * time.Millisecond; c.Pause = 3500 * time.Millisecond }, "needs 4s = 3s ttl"},
+		"until granted":                    {func(c *Config) { c.Until = UntilGranted }, "exposure"},
+		"until granted, whatever comes":    {func(c *Config) { c.Until = UntilGranted; c.Expect = ExpectAny }, ""},
 		"a long ttl":                       {func(c *Config) { c.TTL = 10 * time.Second; c.Pause = 10 * time.Second }, "needs 11s"},
 
 		"ask, stopped before it":       {point(workload.GuardAsk, histories.PointRead), "asks the store after the pause"},
@@ -113,6 +126,12 @@ func TestRefused(t *testing.T) {
 		"a fence without tokens": {func(c *Config) { c.Locks = []string{"blind"}; c.Fences = []histories.Fence{histories.FenceAll} }, "issues no fencing tokens"},
 		"no fence, no tokens":    {func(c *Config) { c.Locks = []string{"blind"} }, ""},
 		"an unknown lock":        {func(c *Config) { c.Locks = []string{"x"} }, "unknown lock"},
+		"a topology":             {func(c *Config) { c.Locks = []string{"etcd-mutex@3"} }, ""},
+		"an unknown topology":    {func(c *Config) { c.Locks = []string{"etcd-mutex@5"} }, "runs on the topologies [1 3]"},
+		"three of an embedded":   {func(c *Config) { c.Locks = []string{"etcd-mutex@3"}; c.Provision = store.Embedded }, "can't be had by --provision embedded: there are [container external]"},
+		"external, and where":    {func(c *Config) { c.Provision = store.External; c.Endpoints = []string{"x"} }, ""},
+		"external, but where":    {func(c *Config) { c.Provision = store.External }, "--endpoint says where"},
+		"an unknown provision":   {func(c *Config) { c.Provision = "rented" }, "--provision"},
 		"an unknown resource":    {func(c *Config) { c.Resources = []string{"x"} }, "unknown resource"},
 		"an unknown guard":       {func(c *Config) { c.Guards = []workload.Guard{"x"} }, "--guard"},
 		"an unknown fence":       {func(c *Config) { c.Fences = []histories.Fence{"x"} }, "--fence"},

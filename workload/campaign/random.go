@@ -30,11 +30,12 @@ func (c *cellRun) strikeAtRandom(ctx, limit context.Context, lockIndex int) {
 		case <-limit.Done():
 			return
 		}
-		victim := workers[s.Target]
-		if limit.Err() != nil || !victim.alive() {
+		left := living(workers)
+		if limit.Err() != nil || len(left) < 2 {
 			return
 		}
-		if err := nemesis.Hold(ctx, c.nemesis, &nemesis.Pause{Target: victim}, nil, s.Length); err != nil {
+		victim := left[s.Target%len(left)]
+		if err := nemesis.Hold(ctx, c.recorder, &nemesis.Pause{Target: victim}, nil, s.Length); err != nil {
 			c.progress.Note(fmt.Sprintf("%s: pause of worker %s: %v", c.name, victim.Name(), err))
 			continue
 		}

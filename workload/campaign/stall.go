@@ -46,13 +46,6 @@ func (m *stallMeter) run() {
 	}
 }
 
-// worstSoFar is the longest stall since the meter began.
-func (m *stallMeter) worstSoFar() time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.worst
-}
-
 // end stops the meter and returns the longest stall.
 func (m *stallMeter) end() time.Duration {
 	close(m.stop)

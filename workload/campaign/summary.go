@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -26,35 +27,39 @@ func (r *run) newSummary() *report.Summary {
 		Reproduce: r.plan.Config.Command(),
 		Started:   r.began.UTC().Format(time.RFC3339),
 		Dir:       r.dir.Path,
+		Cells:     []report.Cell{},
 	}
 }
 
 // newCell is the row of a cell of which nothing is known yet.
 func (r *run) newCell(c Cell, name string) report.Cell {
 	out := report.Cell{
-		Cell: name, Lock: c.Lock.Name, Resource: c.Resource.Name, Guard: string(c.Guard), Fence: c.Fence,
+		Cell: name, Lock: c.LockName(), Resource: c.Resource.Name, Guard: string(c.Guard), Fence: c.Fence,
 		Fault: r.plan.fault(c), Point: c.Point, Expect: string(c.Expect), Control: c.Control, Dir: folder(name),
 		Started: time.Now().UTC().Format(time.RFC3339),
 	}
 	if r.plan.asksLost() {
 		out.Question = checker.LostUpdate
 	}
-	if c.Expect == ExpectClean {
+	if c.Expect != ExpectAny {
 		out.Floor.Conclusive = r.plan.Floor()
 	}
-	if s := r.stores[c.Lock.Store]; s != nil {
+	if s := r.stores[storeKey{c.Lock.Store, c.Topology}]; s != nil {
 		out.Store = s.Kind() + " " + s.Versions()[s.Kind()]
 	}
 	return out
 }
 
 // finish writes the run's own files. The manifest comes last.
-func (r *run) finish(s *report.Summary, outcome Outcome) error {
+func (r *run) finish(s *report.Summary, outcome Outcome, err error) error {
 	s.Versions = map[string]string{"leasehold": r.env.Version, "go": runtime.Version()}
 	for _, st := range r.stores {
 		if st != nil {
 			maps.Copy(s.Versions, st.Versions())
 		}
+	}
+	if err != nil {
+		s.Why = oneLine(err)
 	}
 	s.Verdict = checker.Valid
 	for _, c := range s.Cells {
@@ -68,7 +73,7 @@ func (r *run) finish(s *report.Summary, outcome Outcome) error {
 	if err := writeJSON(filepath.Join(r.dir.Path, report.FileSummary), s); err != nil {
 		return err
 	}
-	err := writeFile(filepath.Join(r.dir.Path, report.FileReport), func(f *os.File) error { return report.WriteHTML(f, *s) })
+	err = writeFile(filepath.Join(r.dir.Path, report.FileReport), func(f *os.File) error { return report.WriteHTML(f, *s) })
 	if err != nil {
 		return err
 	}
@@ -88,7 +93,7 @@ func (r *run) writePages(c Cell, name, dir string, h *histories.History, result 
 		return err
 	}
 	err = writeFile(filepath.Join(dir, report.FilePorcupine), func(f *os.File) error { return checker.WritePorcupine(f, h, result) })
-	if err != nil {
+	if err != nil && !errors.Is(err, checker.ErrNoResource) {
 		return err
 	}
 	return writeWitnesses(dir, result)
@@ -102,7 +107,7 @@ func (r *run) links(c Cell) []timeline.Link {
 		{Text: "all cells", Href: "../" + report.FileReport},
 	}
 	for _, o := range r.plan.Cells {
-		if o.Lock.Name == c.Lock.Name && o.Resource.Name == c.Resource.Name && o.Guard == c.Guard && o.Point == c.Point && o.Fence != c.Fence {
+		if o.LockName() == c.LockName() && o.Resource.Name == c.Resource.Name && o.Guard == c.Guard && o.Point == c.Point && o.Fence != c.Fence {
 			links = append(links, timeline.Link{
 				Text: "the same with fence " + string(o.Fence),
 				Href: "../" + folder(r.plan.Name(o)) + "/" + report.FileTimeline,
@@ -166,6 +171,13 @@ func (c Config) Command() string {
 	list("guard", texts(c.Guards), texts(d.Guards))
 	list("fence", texts(c.Fences), nil)
 	list("point", texts(c.Points), texts(d.Points))
+	one("provision", string(c.Provision), "")
+	list("pair", c.Pairs, nil)
+	one("token", c.Token, "")
+	list("endpoint", c.Endpoints, nil)
+	for _, kind := range slices.Sorted(maps.Keys(c.Images)) {
+		words = append(words, "--image", kind+"="+c.Images[kind])
+	}
 	one("fault", c.Fault, d.Fault)
 	one("mode", string(c.Mode), string(d.Mode))
 	one("until", string(c.Until), string(d.Until))
