@@ -24,7 +24,8 @@ import (
 
 const (
 	startLimit = 30 * time.Second // for all workers of a cell to connect
-	stopLimit  = 15 * time.Second // for all of them to finish what they are at
+	stopLimit  = 30 * time.Second // for all of them to finish what they are at; a busy disk can hold a store up for long
+	goneLimit  = 2 * time.Second  // the same, when the store is gone
 	finalLimit = 5 * time.Second  // for one of the last reads
 )
 
@@ -258,7 +259,13 @@ func (c *cellRun) of(lockIndex int) []*worker {
 // stopWorkers ends all workers, side by side. One that had died before is put on
 // record: it is nobody's violation, but a reader must know.
 func (c *cellRun) stopWorkers() error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+	limit := stopLimit
+	select {
+	case <-c.store.Down():
+		limit = goneLimit // they wait for a store that will not answer
+	default:
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	var g errgroup.Group
 	errs := make([]error, len(c.workers))
