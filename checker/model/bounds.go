@@ -30,15 +30,15 @@ func newBounds(t *task, g *groups) *bounds {
 	b := &bounds{t: t, own: map[int32]*ownGroups{}, none: int32(len(g.members))}
 	for _, i := range t.in {
 		o := &t.ops[i]
-		if !o.numbered {
+		if !o.Numbered {
 			continue
 		}
-		b.byAnswer = append(b.byAnswer, groupAt{o.answer, g.of[i]})
-		b.byInvoke = append(b.byInvoke, groupAt{o.invoke, g.of[i]})
-		own := b.own[o.worker]
+		b.byAnswer = append(b.byAnswer, groupAt{o.Answer, g.of[i]})
+		b.byInvoke = append(b.byInvoke, groupAt{o.Invoke, g.of[i]})
+		own := b.own[o.Worker]
 		if own == nil {
 			own = &ownGroups{}
-			b.own[o.worker] = own
+			b.own[o.Worker] = own
 		}
 		own.ops = append(own.ops, i)
 		own.highest = append(own.highest, g.of[i])
@@ -67,18 +67,18 @@ func newBounds(t *task, g *groups) *bounds {
 func (b *bounds) of(i int32) (after, before int32) {
 	after, before = -1, b.none
 	o := &b.t.ops[i]
-	if n := sort.Search(len(b.byAnswer), func(k int) bool { return b.byAnswer[k].time >= o.invoke }); n > 0 {
+	if n := sort.Search(len(b.byAnswer), func(k int) bool { return b.byAnswer[k].time >= o.Invoke }); n > 0 {
 		after = b.byAnswer[n-1].group
 	}
-	if own := b.own[o.worker]; own != nil {
+	if own := b.own[o.Worker]; own != nil {
 		if n := sort.Search(len(own.ops), func(k int) bool { return own.ops[k] > i }); n > 0 {
 			after = max(after, own.highest[n-1])
 		}
 	}
-	if !o.acked {
+	if !o.Acked {
 		return after, before
 	}
-	if n := sort.Search(len(b.byInvoke), func(k int) bool { return b.byInvoke[k].time > o.answer }); n < len(b.byInvoke) {
+	if n := sort.Search(len(b.byInvoke), func(k int) bool { return b.byInvoke[k].time > o.Answer }); n < len(b.byInvoke) {
 		before = b.byInvoke[n].group
 	}
 	return after, before

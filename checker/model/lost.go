@@ -30,13 +30,13 @@ func (r *Resource) LostWrites(ctx context.Context) []LostWrite {
 	lists := r.acknowledged()
 	for i := range r.ops {
 		w := &r.ops[i]
-		if !w.acked || w.base < 0 {
+		if !w.Acked || w.Base < 0 {
 			continue
 		}
-		base := &r.ops[w.base]
+		base := &r.ops[w.Base]
 		for _, list := range lists {
 			if y := list.lostBetween(&look, r, base, w); y != nil {
-				out = append(out, LostWrite{Base: base.at, Lost: y.at, Write: w.at})
+				out = append(out, LostWrite{Base: base.At, Lost: y.At, Write: w.At})
 				break
 			}
 		}
@@ -56,20 +56,20 @@ func (r *Resource) acknowledged() []*writeList {
 	numbers, answers := &writeList{byNumber: true}, &writeList{}
 	for i := range r.ops {
 		o := &r.ops[i]
-		if !o.write || !o.acked {
+		if !o.Write || !o.Acked {
 			continue
 		}
 		answers.ops = append(answers.ops, int32(i))
-		if o.numbered {
+		if o.Numbered {
 			numbers.ops = append(numbers.ops, int32(i))
 		}
 	}
-	slices.SortStableFunc(numbers.ops, func(a, b int32) int { return cmp.Compare(r.ops[a].seq, r.ops[b].seq) })
-	slices.SortStableFunc(answers.ops, func(a, b int32) int { return cmp.Compare(r.ops[a].answer, r.ops[b].answer) })
+	slices.SortStableFunc(numbers.ops, func(a, b int32) int { return cmp.Compare(r.ops[a].Seq, r.ops[b].Seq) })
+	slices.SortStableFunc(answers.ops, func(a, b int32) int { return cmp.Compare(r.ops[a].Answer, r.ops[b].Answer) })
 	for _, l := range []*writeList{numbers, answers} {
 		l.run = make([]int, len(l.ops))
 		for k := range l.ops {
-			if l.run[k] = k; k > 0 && r.ops[l.ops[k]].worker == r.ops[l.ops[k-1]].worker {
+			if l.run[k] = k; k > 0 && r.ops[l.ops[k]].Worker == r.ops[l.ops[k-1]].Worker {
 				l.run[k] = l.run[k-1]
 			}
 		}
@@ -80,30 +80,30 @@ func (r *Resource) acknowledged() []*writeList {
 // lostBetween walks back from write w over the writes that came before it, until
 // its base, and skips runs of the worker's own. It returns the first that lies
 // certainly between, nil if there is none.
-func (l *writeList) lostBetween(look *work, r *Resource, base, w *operation) *operation {
-	if l.byNumber && !w.numbered {
+func (l *writeList) lostBetween(look *work, r *Resource, base, w *Operation) *Operation {
+	if l.byNumber && !w.Numbered {
 		return nil
 	}
 	k := sort.Search(len(l.ops), func(k int) bool {
 		if l.byNumber {
-			return r.ops[l.ops[k]].seq >= w.seq
+			return r.ops[l.ops[k]].Seq >= w.Seq
 		}
-		return r.ops[l.ops[k]].answer >= w.invoke
+		return r.ops[l.ops[k]].Answer >= w.Invoke
 	}) - 1
 	for n := 0; k >= 0 && n < perWrite && !look.done(); n++ {
 		y := &r.ops[l.ops[k]]
-		if y.worker == w.worker {
+		if y.Worker == w.Worker {
 			k = l.run[k] - 1
 			continue
 		}
-		before := y.answer <= base.answer
-		if l.byNumber && base.numbered {
-			before = y.seq <= base.seq
+		before := y.Answer <= base.Answer
+		if l.byNumber && base.Numbered {
+			before = y.Seq <= base.Seq
 		}
 		if before {
 			return nil
 		}
-		if precedes(base, y) && precedes(y, w) {
+		if Precedes(base, y) && Precedes(y, w) {
 			return y
 		}
 		k--
@@ -117,8 +117,8 @@ func (r *Resource) Orphans() []int {
 	_, sources := r.readers()
 	var out []int
 	for i := range r.ops {
-		if o := &r.ops[i]; o.read && o.value >= 0 && sources[o.value] == 0 {
-			out = append(out, o.at)
+		if o := &r.ops[i]; o.Read && o.Value >= 0 && sources[o.Value] == 0 {
+			out = append(out, o.At)
 		}
 	}
 	return out

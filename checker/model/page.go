@@ -60,7 +60,7 @@ func (r *Resource) WritePage(ctx context.Context, w io.Writer, q Question, aroun
 // realTime gives up on ranks: the picture then shows real time alone.
 func (t *task) realTime() {
 	for _, i := range t.in {
-		t.call[i], t.ret[i] = t.ops[i].invoke, t.ops[i].answer
+		t.call[i], t.ret[i] = t.ops[i].Invoke, t.ops[i].Answer
 	}
 }
 
@@ -69,7 +69,7 @@ func (t *task) realTime() {
 // one near.
 func (t *task) window(around int) (order []int32, from int) {
 	order = t.byCall()
-	at := slices.IndexFunc(order, func(i int32) bool { return t.ops[i].at == around })
+	at := slices.IndexFunc(order, func(i int32) bool { return t.ops[i].At == around })
 	earliest := max(0, at-pageWindow/2)
 	reach := int64(math.MinInt64)
 	for k, i := range order[:min(len(order), max(0, at))] {
@@ -85,7 +85,7 @@ func (t *task) window(around int) (order []int32, from int) {
 }
 
 func (t *task) describe(i int) string {
-	o := &t.r.book.History.Ops[t.ops[i].at]
+	o := &t.r.book.History.Ops[t.ops[i].At]
 	text := short(o.Process) + ": " + string(o.F)
 	if v, known := o.Value.Get(); known {
 		text += " " + short(v)
@@ -93,7 +93,7 @@ func (t *task) describe(i int) string {
 	if token, known := o.Token.Get(); known {
 		text += fmt.Sprintf(", token %d", token)
 	}
-	if g := t.ops[i].grant; g != nil {
+	if g := t.ops[i].Grant; g != nil {
 		text += ", grant " + short(g.ID)
 	}
 	if n, known := o.Seq.Get(); known {
@@ -114,7 +114,7 @@ func (t *task) describeState(st State) string {
 		return text
 	}
 	for i := range t.ops {
-		if g := t.ops[i].grant; t.slot[i] == 0 && g.place.pos == int(st.front.newest) {
+		if g := t.ops[i].Grant; t.slot[i] == 0 && g.place.pos == int(st.front.newest) {
 			return text + ", touched by grant " + short(g.ID)
 		}
 	}
@@ -137,7 +137,7 @@ func (t *task) annotate(shown []int32, notes []Note) []porcupine.Annotation {
 	var out []porcupine.Annotation
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, i := range shown {
-		first, last = min(first, t.ops[i].invoke), max(last, t.ops[i].invoke)
+		first, last = min(first, t.ops[i].Invoke), max(last, t.ops[i].Invoke)
 	}
 	for _, n := range notes {
 		if n.To < first || n.From > last {
@@ -158,10 +158,10 @@ func (t *task) position(shown []int32, from, to int64) (start, end int64) {
 	for _, i := range shown {
 		o := &t.ops[i]
 		low, high = min(low, t.call[i]), max(high, t.call[i])
-		if o.answer <= from {
+		if o.Answer <= from {
 			start = max(start, t.call[i]+1)
 		}
-		if o.invoke >= to {
+		if o.Invoke >= to {
 			end = min(end, t.call[i]-1)
 		}
 	}

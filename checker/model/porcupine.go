@@ -147,7 +147,7 @@ func (t *task) operations(chunk []int32) []porcupine.Operation {
 	ops := make([]porcupine.Operation, 0, len(chunk))
 	for _, i := range chunk {
 		ops = append(ops, porcupine.Operation{
-			ClientId: int(t.ops[i].worker), Input: int(i), Call: t.call[i], Return: t.ret[i],
+			ClientId: int(t.ops[i].Worker), Input: int(i), Call: t.call[i], Return: t.ret[i],
 		})
 	}
 	return ops

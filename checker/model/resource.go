@@ -14,30 +14,30 @@ type Resource struct {
 	Ops  []int // places in History.Ops, ascending
 
 	book     *Book
-	ops      []operation // as Ops
-	refused  []operation // writes that the resource refused because of their token; no part of any order
+	ops      []Operation // as Ops
+	refused  []Operation // writes that the resource refused because of their token; no part of any order
 	turned   []int       // their places in History.Ops
 	initial  int32
 	values   []string // of int32 values
 	fenceAll bool
 }
 
-// operation is one operation as the specification sees it. Indices into the
-// resource's operations are -1 for none.
-type operation struct {
-	at             int // place in History.Ops
-	index          int32
-	worker         int32
-	value          int32 // written or read; -1: a read or open without a value
-	write, read    bool
-	counted        bool // the fence looks at it, and it has a grant
-	acked          bool // answered ok
-	refused        bool // because of its token; stands in Resource.refused only
-	numbered       bool
-	seq            int64
-	invoke, answer int64 // answer is histories.Never if not acked
-	grant, under   *Grant
-	base           int32 // the read on which a write is based
+// Operation is one operation as the specification sees it. Indices into the
+// resource's operations are -1 for none; times are ns.
+type Operation struct {
+	At             int // place in History.Ops
+	Index          int32
+	Worker         int32
+	Value          int32 // written or read; -1: a read or open without a value
+	Write, Read    bool
+	Counted        bool // the fence looks at it, and it has a grant
+	Acked          bool // answered ok
+	Refused        bool // because of its token; stands in Resource.refused only
+	Numbered       bool
+	Seq            int64
+	Invoke, Answer int64 // answer is histories.Never if not acked
+	Grant, Under   *Grant
+	Base           int32 // the read on which a write is based
 }
 
 // Resources splits the history by resource, in the order of their names.
@@ -96,40 +96,40 @@ func (r *Resource) fill() {
 	}
 	r.initial = number(r.book.History.Header.Initial[r.Name])
 	workers := map[string]int32{}
-	r.ops = make([]operation, 0, len(r.Ops))
+	r.ops = make([]Operation, 0, len(r.Ops))
 	for _, at := range r.Ops {
 		o := r.operation(at, workers)
 		h := &r.book.History.Ops[at]
-		if v, known := h.Value.Get(); known && (o.write || o.read) {
-			o.value = number(v)
+		if v, known := h.Value.Get(); known && (o.Write || o.Read) {
+			o.Value = number(v)
 		}
-		o.index = int32(len(r.ops))
+		o.Index = int32(len(r.ops))
 		r.ops = append(r.ops, o)
 	}
 	for _, at := range r.turned {
 		o := r.operation(at, workers)
-		o.refused, o.answer = true, r.book.History.Ops[at].Return
-		o.seq, o.numbered = r.book.History.Ops[at].Seq.Get()
+		o.Refused, o.Answer = true, r.book.History.Ops[at].Return
+		o.Seq, o.Numbered = r.book.History.Ops[at].Seq.Get()
 		r.refused = append(r.refused, o)
 	}
 	r.findBases()
 }
 
-func (r *Resource) operation(at int, workers map[string]int32) operation {
+func (r *Resource) operation(at int, workers map[string]int32) Operation {
 	h := &r.book.History.Ops[at]
 	if _, known := workers[h.Process]; !known {
 		workers[h.Process] = int32(len(workers))
 	}
-	o := operation{
-		at: at, worker: workers[h.Process], value: -1, base: -1,
-		write: h.F == histories.Write, read: h.F == histories.Read, acked: h.Type == histories.OK,
-		invoke: h.Invoke, answer: histories.Never, grant: r.book.own[at], under: r.book.under[at],
+	o := Operation{
+		At: at, Worker: workers[h.Process], Value: -1, Base: -1,
+		Write: h.F == histories.Write, Read: h.F == histories.Read, Acked: h.Type == histories.OK,
+		Invoke: h.Invoke, Answer: histories.Never, Grant: r.book.own[at], Under: r.book.under[at],
 	}
-	if o.acked {
-		o.answer = h.Return
-		o.seq, o.numbered = h.Seq.Get()
+	if o.Acked {
+		o.Answer = h.Return
+		o.Seq, o.Numbered = h.Seq.Get()
 	}
-	o.counted = o.grant != nil && (o.write || r.fenceAll)
+	o.Counted = o.Grant != nil && (o.Write || r.fenceAll)
 	return o
 }
 
@@ -139,36 +139,36 @@ func (r *Resource) findBases() {
 	last := map[*Grant]int32{} // a grant has one worker
 	for i := range r.ops {
 		o := &r.ops[i]
-		if o.read && o.grant != nil {
-			last[o.grant] = int32(i)
-		} else if b, ok := last[o.under]; ok && o.write && o.under != nil {
-			o.base = b
+		if o.Read && o.Grant != nil {
+			last[o.Grant] = int32(i)
+		} else if b, ok := last[o.Under]; ok && o.Write && o.Under != nil {
+			o.Base = b
 		}
 	}
 }
 
-// precedes is the order that the history itself gives: the resource's own numbers
+// Precedes is the order that the history itself gives: the resource's own numbers
 // where both operations have one, and then nothing else; otherwise the worker's
 // own order and real time. At equal numbers the write comes first.
 //
 // It is no order relation: a number may contradict two steps of real time.
-func precedes(a, o *operation) bool {
-	if a.numbered && o.numbered {
-		return a.seq < o.seq || a.seq == o.seq && later(a) < later(o)
+func Precedes(a, o *Operation) bool {
+	if a.Numbered && o.Numbered {
+		return a.Seq < o.Seq || a.Seq == o.Seq && later(a) < later(o)
 	}
-	if !a.acked {
+	if !a.Acked {
 		return false
 	}
-	if a.worker == o.worker {
-		return a.at < o.at
+	if a.Worker == o.Worker {
+		return a.At < o.At
 	}
-	return a.answer < o.invoke
+	return a.Answer < o.Invoke
 }
 
 // later sorts the operations of one number: its write made the state that reads,
 // opens and refusals then saw.
-func later(o *operation) int {
-	if o.write && !o.refused {
+func later(o *Operation) int {
+	if o.Write && !o.Refused {
 		return 0
 	}
 	return 1
@@ -182,14 +182,24 @@ func (r *Resource) readers() (reads [][]int32, sources []int) {
 	for i := range r.ops {
 		o := &r.ops[i]
 		switch {
-		case o.write && o.value >= 0:
-			sources[o.value]++
-		case o.read && o.value >= 0:
-			reads[o.value] = append(reads[o.value], int32(i))
+		case o.Write && o.Value >= 0:
+			sources[o.Value]++
+		case o.Read && o.Value >= 0:
+			reads[o.Value] = append(reads[o.Value], int32(i))
 		}
 	}
 	return reads, sources
 }
+
+// Operations are the accepted operations and the unanswered writes, by invocation
+// (those of one worker in its own order). They are not to be changed.
+func (r *Resource) Operations() []Operation { return r.ops }
+
+// InitialValue is the number of the value that the resource had at the start.
+func (r *Resource) InitialValue() int32 { return r.initial }
+
+// NumberOfValues is one more than the largest [Operation.Value].
+func (r *Resource) NumberOfValues() int { return len(r.values) }
 
 // Contended tells whether operations of two grants at least touched the resource,
 // and how many counted operations were accepted: the cases of stale-write.
@@ -197,14 +207,14 @@ func (r *Resource) Contended() (accepted int, contended bool) {
 	var first *Grant
 	for i := range r.ops {
 		o := &r.ops[i]
-		if !o.counted || !o.acked {
+		if !o.Counted || !o.Acked {
 			continue
 		}
 		accepted++
 		if first == nil {
-			first = o.grant
+			first = o.Grant
 		}
-		contended = contended || o.grant != first
+		contended = contended || o.Grant != first
 	}
 	return accepted, contended
 }
@@ -213,7 +223,7 @@ func (r *Resource) Contended() (accepted int, contended bool) {
 func (r *Resource) Based() int {
 	n := 0
 	for i := range r.ops {
-		if r.ops[i].acked && r.ops[i].base >= 0 {
+		if r.ops[i].Acked && r.ops[i].Base >= 0 {
 			n++
 		}
 	}
@@ -225,8 +235,8 @@ func (r *Resource) Based() int {
 func (r *Resource) Bases() map[int]int {
 	bases := map[int]int{}
 	for i := range r.ops {
-		if b := r.ops[i].base; b >= 0 {
-			bases[r.ops[i].at] = r.ops[b].at
+		if b := r.ops[i].Base; b >= 0 {
+			bases[r.ops[i].At] = r.ops[b].At
 		}
 	}
 	return bases
@@ -254,11 +264,11 @@ func (r *Resource) Sources() *Sources {
 	s := &Sources{value: map[int]int32{}, writes: make([][]int, len(r.values))}
 	for i := range r.ops {
 		switch o := &r.ops[i]; {
-		case o.value < 0:
-		case o.write:
-			s.writes[o.value] = append(s.writes[o.value], o.at)
-		case o.read:
-			s.value[o.at] = o.value
+		case o.Value < 0:
+		case o.Write:
+			s.writes[o.Value] = append(s.writes[o.Value], o.At)
+		case o.Read:
+			s.value[o.At] = o.Value
 		}
 	}
 	return s

@@ -25,7 +25,7 @@ type State struct {
 // spec is the sequential specification of one resource: a start and a pure step.
 type spec struct {
 	Question
-	ops    []operation
+	ops    []Operation
 	start  State
 	slot   []int32 // by operation: of its lock's front, -1 if nobody has to look at it
 	uses   []int32 // by operation: writes that have this read as their base
@@ -56,13 +56,13 @@ func (s *spec) take(st State, i int) (State, bool) {
 		}
 	}
 	o := &s.ops[i]
-	if s.Values && o.read && o.value >= 0 && o.value != st.value {
+	if s.Values && o.Read && o.Value >= 0 && o.Value != st.value {
 		return st, false
 	}
-	if s.Bases && o.write && o.base >= 0 && !fresh(st.fresh, o.base) {
+	if s.Bases && o.Write && o.Base >= 0 && !fresh(st.fresh, o.Base) {
 		return st, false
 	}
-	if s.Grants && s.slot[i] >= 0 && st.of(s.slot[i]).outdates(o.grant) {
+	if s.Grants && s.slot[i] >= 0 && st.of(s.slot[i]).outdates(o.Grant) {
 		return st, false
 	}
 	return s.effect(st, i), true
@@ -72,20 +72,20 @@ func (s *spec) take(st State, i int) (State, bool) {
 func (s *spec) effect(st State, i int) State {
 	o := &s.ops[i]
 	if slot := s.slot[i]; s.Grants && slot >= 0 {
-		st = st.touch(slot, o.grant)
+		st = st.touch(slot, o.Grant)
 	}
-	if s.Bases && o.read && s.uses[i] > 0 {
-		st.fresh = freshen(st.fresh, o.index, s.uses[i])
+	if s.Bases && o.Read && s.uses[i] > 0 {
+		st.fresh = freshen(st.fresh, o.Index, s.uses[i])
 	}
-	if o.write {
-		if s.Bases && o.base >= 0 {
-			st.fresh = use(st.fresh, o.base)
+	if o.Write {
+		if s.Bases && o.Base >= 0 {
+			st.fresh = use(st.fresh, o.Base)
 		}
-		if s.Bases && o.acked {
-			st.fresh = s.keepOwn(st.fresh, o.worker)
+		if s.Bases && o.Acked {
+			st.fresh = s.keepOwn(st.fresh, o.Worker)
 		}
 		if s.Values {
-			st.value = o.value
+			st.value = o.Value
 		}
 	}
 	if bit := s.mark[i]; bit >= 0 {
@@ -148,7 +148,7 @@ func use(list string, read int32) string {
 func (s *spec) keepOwn(list string, writer int32) string {
 	out := make([]byte, 0, len(list))
 	for at := 0; at < len(list); at += freshness {
-		if r, left := entry(list, at); s.ops[r].worker == writer {
+		if r, left := entry(list, at); s.ops[r].Worker == writer {
 			out = appendEntry(out, r, left)
 		}
 	}
@@ -193,8 +193,8 @@ func (s *spec) findLocks() {
 	first, slots := map[*lockOrder]*Grant{}, map[*lockOrder]int32{}
 	locks := int32(0)
 	for i := range s.ops {
-		g := s.ops[i].grant
-		if !s.ops[i].counted {
+		g := s.ops[i].Grant
+		if !s.ops[i].Counted {
 			continue
 		}
 		o := g.place.order
@@ -206,8 +206,8 @@ func (s *spec) findLocks() {
 		}
 	}
 	for i := range s.ops {
-		if s.ops[i].counted {
-			s.slot[i] = slots[s.ops[i].grant.place.order]
+		if s.ops[i].Counted {
+			s.slot[i] = slots[s.ops[i].Grant.place.order]
 		}
 	}
 	if s.Grants && locks > 1 {

@@ -20,19 +20,19 @@ func (r *Resource) StaleOperations(seqOnly bool) []int {
 func (r *Resource) FirstNewer(op int, seqOnly bool) int {
 	sources := r.touching()
 	for _, o := range sources {
-		if o.at == op {
+		if o.At == op {
 			if first := firstNewer(sources, o, seqOnly); first != nil {
-				return first.at
+				return first.At
 			}
 		}
 	}
 	return -1
 }
 
-func places(list []*operation) []int {
+func places(list []*Operation) []int {
 	var out []int
 	for _, o := range list {
-		out = append(out, o.at)
+		out = append(out, o.At)
 	}
 	return out
 }
@@ -41,9 +41,9 @@ func places(list []*operation) []int {
 // operation of a newer one, and that the resource refused: places in History.Ops. With
 // seqOnly only the resource's own numbers count (see Question).
 func (r *Resource) StaleRefused(seqOnly bool) []int {
-	var refused []*operation
+	var refused []*Operation
 	for i := range r.refused {
-		if r.refused[i].counted {
+		if r.refused[i].Counted {
 			refused = append(refused, &r.refused[i])
 		}
 	}
@@ -51,10 +51,10 @@ func (r *Resource) StaleRefused(seqOnly bool) []int {
 }
 
 // touching are the operations that raise the fence, if there is one.
-func (r *Resource) touching() []*operation {
-	var list []*operation
+func (r *Resource) touching() []*Operation {
+	var list []*Operation
 	for i := range r.ops {
-		if r.ops[i].counted && r.ops[i].acked {
+		if r.ops[i].Counted && r.ops[i].Acked {
 			list = append(list, &r.ops[i])
 		}
 	}
@@ -62,7 +62,7 @@ func (r *Resource) touching() []*operation {
 }
 
 // stale lists the targets that certainly come after a source of a newer grant.
-func (r *Resource) stale(sources, targets []*operation, seqOnly bool) []*operation {
+func (r *Resource) stale(sources, targets []*Operation, seqOnly bool) []*Operation {
 	numbers, others := split(sources)
 	numbered, unnumbered := split(targets)
 	late := sweepNumbers(numbers, numbered)
@@ -70,13 +70,13 @@ func (r *Resource) stale(sources, targets []*operation, seqOnly bool) []*operati
 		late = append(late, sweepTime(others, targets)...)
 		late = append(late, sweepTime(numbers, unnumbered)...)
 	}
-	slices.SortFunc(late, func(a, b *operation) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(late, func(a, b *Operation) int { return cmp.Compare(a.At, b.At) })
 	return slices.Compact(late)
 }
 
-func split(list []*operation) (numbered, unnumbered []*operation) {
+func split(list []*Operation) (numbered, unnumbered []*Operation) {
 	for _, o := range list {
-		if o.numbered {
+		if o.Numbered {
 			numbered = append(numbered, o)
 		} else {
 			unnumbered = append(unnumbered, o)
@@ -86,19 +86,19 @@ func split(list []*operation) (numbered, unnumbered []*operation) {
 }
 
 // sweepNumbers goes through the numbers and remembers which grants were there.
-func sweepNumbers(sources, targets []*operation) (late []*operation) {
-	byNumber := func(a, b *operation) int {
-		return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(later(a), later(b)))
+func sweepNumbers(sources, targets []*Operation) (late []*Operation) {
+	byNumber := func(a, b *Operation) int {
+		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(later(a), later(b)))
 	}
 	sources, targets = slices.Clone(sources), slices.Clone(targets)
 	slices.SortStableFunc(sources, byNumber)
 	slices.SortStableFunc(targets, byNumber)
 	seen, done := sightings{}, 0
 	for _, o := range targets {
-		for ; done < len(sources) && precedes(sources[done], o); done++ {
-			seen.add(sources[done].grant)
+		for ; done < len(sources) && Precedes(sources[done], o); done++ {
+			seen.add(sources[done].Grant)
 		}
-		if seen.parts(o.grant) {
+		if seen.parts(o.Grant) {
 			late = append(late, o)
 		}
 	}
@@ -107,23 +107,23 @@ func sweepNumbers(sources, targets []*operation) (late []*operation) {
 
 // sweepTime goes through time: what was answered before an operation was invoked,
 // and what its own worker did before it.
-func sweepTime(sources, targets []*operation) (late []*operation) {
+func sweepTime(sources, targets []*Operation) (late []*Operation) {
 	byAnswer := slices.Clone(sources)
-	slices.SortStableFunc(byAnswer, func(a, b *operation) int { return cmp.Compare(a.answer, b.answer) })
+	slices.SortStableFunc(byAnswer, func(a, b *Operation) int { return cmp.Compare(a.Answer, b.Answer) })
 	seen, done := sightings{}, 0
 	own, begun := map[int32]sightings{}, 0
 	for _, o := range targets { // by invocation, as the sources
-		for ; done < len(byAnswer) && byAnswer[done].answer < o.invoke; done++ {
-			seen.add(byAnswer[done].grant)
+		for ; done < len(byAnswer) && byAnswer[done].Answer < o.Invoke; done++ {
+			seen.add(byAnswer[done].Grant)
 		}
-		for ; begun < len(sources) && sources[begun].at < o.at; begun++ {
-			w := sources[begun].worker
+		for ; begun < len(sources) && sources[begun].At < o.At; begun++ {
+			w := sources[begun].Worker
 			if own[w] == nil {
 				own[w] = sightings{}
 			}
-			own[w].add(sources[begun].grant)
+			own[w].add(sources[begun].Grant)
 		}
-		if seen.parts(o.grant) || own[o.worker].parts(o.grant) {
+		if seen.parts(o.Grant) || own[o.Worker].parts(o.Grant) {
 			late = append(late, o)
 		}
 	}
@@ -131,13 +131,13 @@ func sweepTime(sources, targets []*operation) (late []*operation) {
 }
 
 // firstNewer is the earliest source that makes o stale.
-func firstNewer(sources []*operation, o *operation, seqOnly bool) *operation {
-	var best *operation
+func firstNewer(sources []*Operation, o *Operation, seqOnly bool) *Operation {
+	var best *Operation
 	for _, a := range sources {
-		if !Parted(o.grant, a.grant) || !precedes(a, o) || seqOnly && !(a.numbered && o.numbered) {
+		if !Parted(o.Grant, a.Grant) || !Precedes(a, o) || seqOnly && !(a.Numbered && o.Numbered) {
 			continue
 		}
-		if best == nil || precedes(a, best) {
+		if best == nil || Precedes(a, best) {
 			best = a
 		}
 	}

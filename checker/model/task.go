@@ -74,15 +74,15 @@ func (t *task) choose() {
 	for i := range t.ops {
 		o := &t.ops[i]
 		switch {
-		case !o.acked && (!t.Values || len(t.reads[o.value]) == 0):
+		case !o.Acked && (!t.Values || len(t.reads[o.Value]) == 0):
 			continue
-		case t.SeqOnly && !o.numbered && !o.counted:
+		case t.SeqOnly && !o.Numbered && !o.Counted:
 			continue
 		}
 		// If nothing else can have written the value that was read, it happened.
-		t.unsure[i] = !o.acked && t.sources[o.value] > 1
-		if o.write && o.base >= 0 {
-			t.uses[o.base]++
+		t.unsure[i] = !o.Acked && t.sources[o.Value] > 1
+		if o.Write && o.Base >= 0 {
+			t.uses[o.Base]++
 		}
 		t.in = append(t.in, int32(i))
 	}
@@ -95,14 +95,14 @@ func (t *task) choose() {
 func (t *task) endUnanswered() {
 	for _, i := range t.in {
 		o := &t.ops[i]
-		if o.acked {
+		if o.Acked {
 			continue
 		}
 		t.ret[i] = math.MaxInt64
 		if t.unsure[i] {
 			continue
 		}
-		for _, read := range t.reads[o.value] {
+		for _, read := range t.reads[o.Value] {
 			t.ret[i] = min(t.ret[i], t.ret[read])
 		}
 	}
@@ -112,7 +112,7 @@ func (t *task) endUnanswered() {
 func (t *task) seqAlone() {
 	g := t.group()
 	for _, i := range t.in {
-		if t.ops[i].numbered {
+		if t.ops[i].Numbered {
 			t.call[i], t.ret[i] = g.first(g.of[i]), g.last(g.of[i])
 		} else {
 			t.call[i], t.ret[i] = -1, math.MaxInt64
@@ -124,7 +124,7 @@ func (t *task) intervals() {
 	g := t.group()
 	if len(g.members) == 0 {
 		for _, i := range t.in {
-			t.call[i], t.ret[i] = t.ops[i].invoke, t.ops[i].answer
+			t.call[i], t.ret[i] = t.ops[i].Invoke, t.ops[i].Answer
 		}
 	} else {
 		t.rank(g)
@@ -150,15 +150,15 @@ func (t *task) group() *groups {
 	var list []int32
 	for _, i := range t.in {
 		g.of[i] = -1
-		if t.ops[i].numbered {
+		if t.ops[i].Numbered {
 			list = append(list, i)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(t.ops[a].seq, t.ops[b].seq), cmp.Compare(later(&t.ops[a]), later(&t.ops[b])))
+		return cmp.Or(cmp.Compare(t.ops[a].Seq, t.ops[b].Seq), cmp.Compare(later(&t.ops[a]), later(&t.ops[b])))
 	})
 	for k, i := range list {
-		if k == 0 || precedes(&t.ops[list[k-1]], &t.ops[i]) {
+		if k == 0 || Precedes(&t.ops[list[k-1]], &t.ops[i]) {
 			g.members = append(g.members, nil)
 			g.offset = append(g.offset, int64(k))
 		}
@@ -177,7 +177,7 @@ func (t *task) rank(g *groups) {
 		if t.done() {
 			return
 		}
-		if t.ops[i].numbered {
+		if t.ops[i].Numbered {
 			continue
 		}
 		after, before := bounds.of(i)
@@ -212,11 +212,11 @@ func (t *task) rank(g *groups) {
 // numbered read of its value, as endUnanswered will do with its interval.
 func (t *task) readBy(g *groups, i int32, to int) int {
 	o := &t.ops[i]
-	if o.acked || t.unsure[i] {
+	if o.Acked || t.unsure[i] {
 		return to
 	}
-	for _, read := range t.reads[o.value] {
-		if t.ops[read].numbered {
+	for _, read := range t.reads[o.Value] {
+		if t.ops[read].Numbered {
 			to = min(to, int(g.of[read])+1)
 		}
 	}
@@ -231,7 +231,7 @@ func (t *task) needMembers(g *groups, i, group int32) (all bool) {
 		if t.done() {
 			return true
 		}
-		if precedes(&t.ops[a], &t.ops[i]) {
+		if Precedes(&t.ops[a], &t.ops[i]) {
 			some = append(some, a)
 		}
 	}
@@ -248,7 +248,7 @@ func (t *task) needMembers(g *groups, i, group int32) (all bool) {
 // it comes before some, they will need it (see needUnnumbered).
 func (t *task) beforeMembers(g *groups, i, group int32) bool {
 	for _, o := range g.members[group] {
-		if t.done() || !precedes(&t.ops[i], &t.ops[o]) {
+		if t.done() || !Precedes(&t.ops[i], &t.ops[o]) {
 			return false
 		}
 	}
@@ -262,13 +262,13 @@ func (t *task) beforeMembers(g *groups, i, group int32) bool {
 // instead of all their permutations.
 func (t *task) placeGroup(g *groups, k int32, quiet bool) {
 	list := g.members[k]
-	if !quiet || t.ops[list[0]].write {
+	if !quiet || t.ops[list[0]].Write {
 		for _, i := range list {
 			t.call[i], t.ret[i] = g.first(k), g.last(k)
 		}
 		return
 	}
-	slices.SortStableFunc(list, func(a, b int32) int { return compareGrants(t.ops[a].grant, t.ops[b].grant) })
+	slices.SortStableFunc(list, func(a, b int32) int { return compareGrants(t.ops[a].Grant, t.ops[b].Grant) })
 	for n, i := range list {
 		t.call[i] = g.first(k) + 2*int64(n)
 		t.ret[i] = t.call[i]
@@ -310,11 +310,11 @@ func (t *task) needUnnumbered(ranked bool) {
 	last := map[int32]int32{} // by worker: its last answered, unnumbered operation so far
 	for _, i := range t.in {
 		o := &t.ops[i]
-		if a, ok := last[o.worker]; ok {
+		if a, ok := last[o.Worker]; ok {
 			t.needUnlessSaid(i, a)
 		}
-		if o.acked && !o.numbered {
-			last[o.worker] = i
+		if o.Acked && !o.Numbered {
+			last[o.Worker] = i
 		}
 	}
 	if ranked {
@@ -329,23 +329,23 @@ func (t *task) needUnnumbered(ranked bool) {
 func (t *task) needInTime() {
 	var byAnswer []int32
 	for _, i := range t.in {
-		if o := &t.ops[i]; o.acked && !o.numbered {
+		if o := &t.ops[i]; o.Acked && !o.Numbered {
 			byAnswer = append(byAnswer, i)
 		}
 	}
-	slices.SortStableFunc(byAnswer, func(a, b int32) int { return cmp.Compare(t.ops[a].answer, t.ops[b].answer) })
+	slices.SortStableFunc(byAnswer, func(a, b int32) int { return cmp.Compare(t.ops[a].Answer, t.ops[b].Answer) })
 	latest := make([]int64, len(byAnswer)) // invocation, over the first 1, 2, ... of them
 	for k, a := range byAnswer {
-		if latest[k] = t.ops[a].invoke; k > 0 {
+		if latest[k] = t.ops[a].Invoke; k > 0 {
 			latest[k] = max(latest[k], latest[k-1])
 		}
 	}
 	done := 0
 	for _, i := range t.in { // by invocation
-		for done < len(byAnswer) && t.ops[byAnswer[done]].answer < t.ops[i].invoke {
+		for done < len(byAnswer) && t.ops[byAnswer[done]].Answer < t.ops[i].Invoke {
 			done++
 		}
-		for k := done - 1; k >= 0 && t.ops[byAnswer[k]].answer >= latest[done-1]; k-- {
+		for k := done - 1; k >= 0 && t.ops[byAnswer[k]].Answer >= latest[done-1]; k-- {
 			if t.done() || t.needed > maxNeeds {
 				return
 			}

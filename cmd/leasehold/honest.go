@@ -54,8 +54,19 @@ type tallied struct {
 }
 
 func honest(cmd *cobra.Command, o *runOptions, runs int) error {
-	cat := catalog.All()
 	tallies := map[string]*tallied{}
+	// What was counted is printed however the rounds end: an hour of them is evidence,
+	// also if somebody interrupts it.
+	ended := honestRounds(cmd, o, runs, tallies)
+	judged := printTallies(cmd.OutOrStdout(), o.Locks, tallies)
+	if judged != nil && (ended == nil || exitCode(judged) == exitViolation) {
+		return judged
+	}
+	return ended
+}
+
+func honestRounds(cmd *cobra.Command, o *runOptions, runs int, tallies map[string]*tallied) error {
+	cat := catalog.All()
 	for done := 0; done < runs; done += len(o.Locks) {
 		o.Seed = drawSeed()
 		plan, err := campaign.NewPlan(o.Config, cat)
@@ -63,6 +74,9 @@ func honest(cmd *cobra.Command, o *runOptions, runs int) error {
 			return withCode(exitUsage, err)
 		}
 		s, err := o.carryOut(cmd, plan, cat)
+		if interruption(cmd.Context()) != "" { // its cells were cut short: no evidence
+			return withCode(outcomeCode(interruption(cmd.Context())), fmt.Errorf("interrupted after %d of %d runs", done, runs))
+		}
 		if err != nil || s == nil {
 			return withCode(exitEnvironment, err)
 		}
@@ -80,7 +94,7 @@ func honest(cmd *cobra.Command, o *runOptions, runs int) error {
 			}
 		}
 	}
-	return printTallies(cmd.OutOrStdout(), o.Locks, tallies)
+	return nil
 }
 
 // tally adds a cell to its lock's tally, and tells whether it is worth a look.
