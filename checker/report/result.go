@@ -37,7 +37,7 @@ func WriteResult(w io.Writer, h *histories.History, r checker.Result, o TextOpti
 	}
 	writeProperties(p, r.Properties)
 	writeCoverage(p, h, r.Coverage)
-	writeWitnesses(p, r.Properties)
+	writeWitnesses(p, &r)
 	return p.flush(w)
 }
 
@@ -120,30 +120,16 @@ func counted(m map[histories.F]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// writeWitnesses tells the first violation of every property before the second of
-// any: a hundred stale writes must not hide the one double grant.
-func writeWitnesses(p *printer, properties []checker.PropertyResult) {
-	told, left, more := 0, 0, true
-	for j := 0; more; j++ {
-		more = false
-		for i := range properties {
-			one := &properties[i]
-			if j >= len(one.Witnesses) {
-				continue
-			}
-			more = true
-			if told == maxStories {
-				left++
-				continue
-			}
-			told++
-			p.line("")
-			p.line("%s", p.paint(fmt.Sprintf("%s, violation %d of %d", Clean(string(one.Property)), j+1, max(one.Violations, len(one.Witnesses))), color.Faint))
-			p.story(&one.Witnesses[j])
-		}
-	}
-	if left > 0 {
+// writeWitnesses tells the first ones in full.
+func writeWitnesses(p *printer, r *checker.Result) {
+	list := Violations("", r)
+	for i := range list[:min(len(list), maxStories)] {
 		p.line("")
-		p.line("and %s, see the JSON result or the picture.", show.Count(left, "more violation"))
+		p.line("%s", p.paint(list[i].heading(), color.Faint))
+		p.story(list[i].Witness)
+	}
+	if left := len(list) - maxStories; left > 0 {
+		p.line("")
+		p.line("and %s: leasehold explain tells each.", show.Count(left, "more violation"))
 	}
 }

@@ -19,6 +19,7 @@ tokens at the resource.`,
 		Example: `  leasehold run --fence off          # shows the stale write, exits 1
   leasehold run --fence all          # fencing stops it, exits 0
   leasehold check history.jsonl      # judges a recorded history
+  leasehold explain                  # tells the last run's violation in words
   leasehold view                     # where the pictures of the last run are`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -32,7 +33,7 @@ tokens at the resource.`,
 		&cobra.Group{ID: "run", Title: "Run campaigns:"},
 		&cobra.Group{ID: "history", Title: "Work with histories:"},
 	)
-	root.AddCommand(newCheck(), newConvert(), newView(), newVersion())
+	root.AddCommand(newCheck(), newConvert(), newExplain(), newView(), newVersion())
 	root.AddCommand(platformCommands()...)
 	return root
 }

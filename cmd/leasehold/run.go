@@ -74,6 +74,7 @@ what was asked for makes no sense.`,
 	f.Int64Var(&o.Seed, "seed", 0, "seed of the plan (default: drawn, and printed)")
 	f.StringVar(&o.expect, "expect", "", "what each cell is to show: clean, violation or any (default: clean; violation for the off cell beside a fenced one)")
 	f.BoolVar(&o.NoControl, "no-control", false, "run fenced cells without their unfenced control; shows no power, needs 20 refused stale writes")
+	f.BoolVar(&o.FailFast, "fail-fast", false, "stop at the first violation that was not expected; a stale write is seen within the second")
 	f.StringVar(&o.Name, "name", o.Name, "name of the run, part of its folder's")
 	f.StringVar(&o.Out, "out", o.Out, "folder of the run directories")
 	f.BoolVar(&o.json, "json", false, "print the summary as JSON")

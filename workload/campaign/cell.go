@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/leasehold-checker/leasehold/checker/floor"
 	"github.com/leasehold-checker/leasehold/checker/report"
 	"github.com/leasehold-checker/leasehold/histories"
 	"github.com/leasehold-checker/leasehold/histories/monotonic"
@@ -342,7 +343,12 @@ func (c *cellRun) unable(w *worker) error {
 // nobody's merit.
 func (c *cellRun) act(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
+	var spotter sync.WaitGroup
+	defer spotter.Wait()
 	defer cancel(nil)
+	spotter.Go(func() {
+		c.spot(ctx, func(stale *floor.Stale) { c.spotted(stale, func() { cancel(errFailFast) }) })
+	})
 	go func() {
 		select {
 		case <-c.resource.Done():
@@ -367,7 +373,10 @@ func (c *cellRun) act(ctx context.Context) error {
 		})
 	}
 	_ = g.Wait()
-	return context.Cause(ctx)
+	if cause := context.Cause(ctx); cause != errFailFast { // that is what was asked for
+		return cause
+	}
+	return nil
 }
 
 // finalReads reads every resource once more, when nobody works on it any longer.

@@ -70,7 +70,10 @@ type Config struct {
 	Seed      int64             `json:"seed" yaml:"seed"`
 	Expect    Expect            `json:"expect" yaml:"expect"`
 	NoControl bool              `json:"no_control" yaml:"no_control"`
-	Out       string            `json:"out" yaml:"out"` // folder of the run directories
+	// FailFast ends the campaign at the first violation that was not expected, within
+	// the cell if it is seen while the cell runs.
+	FailFast bool   `json:"fail_fast,omitempty" yaml:"fail_fast,omitempty"`
+	Out      string `json:"out" yaml:"out"` // folder of the run directories
 
 	Provision store.Provision   `json:"provision,omitempty" yaml:"provision,omitempty"` // "": the preferred one
 	Images    map[string]string `json:"images,omitempty" yaml:"images,omitempty"`       // store -> image, for containers

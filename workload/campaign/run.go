@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -62,7 +63,8 @@ type run struct {
 	stores map[storeKey]store.Store
 	began  time.Time
 	stalls *stallMeter
-	safety *safety // nil where nothing can outlive this process
+	safety *safety     // nil where nothing can outlive this process
+	over   atomic.Bool // a violation that was not expected has ended it (Config.FailFast)
 }
 
 // id names the campaign, on labels and in keys.
@@ -314,11 +316,18 @@ func (r *run) cell(ctx context.Context, c Cell) cellResult {
 		return cellResult{outcome: o}
 	}
 	name := r.plan.Name(c)
+	if r.over.Load() {
+		r.env.Progress.Note(name + ": not run, after a violation (fail-fast)")
+		return cellResult{outcome: Met}
+	}
 	row := r.newCell(c, name)
 	began := time.Now()
 	j, err := r.play(ctx, c, name, &row)
 	row.Outcome, row.Why = string(j.Outcome), j.Why
 	row.Met = j.Outcome == Met
+	if j.Outcome == Violated && r.plan.Config.FailFast {
+		r.over.Store(true)
+	}
 	row.DurationMS = time.Since(began).Milliseconds()
 	if row.Verdict == "" {
 		row.Verdict = checker.Unknown
