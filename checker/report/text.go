@@ -32,7 +32,11 @@ func WriteText(w io.Writer, s Summary, o TextOptions) error {
 		p.wrapped("", text)
 	}
 	p.line("")
-	p.wrapped("", words(s)+".", colorOf(s.ExitCode), color.Bold)
+	tone := colorOf(s.ExitCode)
+	if s.Outcome != "" && s.ExitCode == 0 {
+		tone = color.FgYellow // it passes, and is no success
+	}
+	p.wrapped("", words(s)+".", tone, color.Bold)
 	if s.Why != "" {
 		p.wrapped("", s.Why)
 	}

@@ -35,7 +35,8 @@ A card reports; it judges nothing, and exits 0 unless the run itself failed.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return card(cmd, &o, args[0]) },
 	}
-	o.storeFlags(cmd.Flags())
+	bindStore(cmd.Flags(), &o.Config)
+	cmd.Flags().StringVar(&o.Token, "token", o.Token, "give a lock without tokens a number drawn in a second step: counter (known to be bad)")
 	cmd.Flags().DurationVar(&o.TTL, "ttl", o.TTL, "time to live that is asked of the store")
 	cmd.Flags().IntVar(&o.Trials, "trials", o.Trials, "leases to lose")
 	cmd.Flags().StringVar(&o.Out, "out", o.Out, "folder of the run directories")

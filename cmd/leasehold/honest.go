@@ -41,7 +41,7 @@ func newHonest() *cobra.Command {
 	cmd.Flags().IntVar(&runs, "runs", runs, "cells to run, all locks together")
 	cmd.Flags().StringSliceVar(&o.Locks, "lock", o.Locks, "locks to run")
 	cmd.Flags().StringVar(&o.Out, "out", o.Out, "folder of the run directories")
-	o.storeFlags(cmd.Flags())
+	bindStore(cmd.Flags(), &o.Config)
 	return cmd
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/leasehold-checker/leasehold/checker/report"
-	"github.com/leasehold-checker/leasehold/workload"
 	"github.com/leasehold-checker/leasehold/workload/campaign"
 )
 
@@ -77,7 +76,7 @@ func (l *lines) Trial(cell string) {
 	defer l.mu.Unlock()
 	l.trials[cell]++
 	if time.Since(l.last) >= lineEvery {
-		l.say("%s: %s", cell, count(l.plan, l.trials[cell]))
+		l.say("%s: %s", cell, count(l.plan, cell, l.trials[cell]))
 	}
 }
 
@@ -95,11 +94,11 @@ func (l *lines) End(cell string, o campaign.Outcome, why string) {
 
 func (l *lines) Close() {}
 
-func count(plan *campaign.Plan, trials int) string {
-	if plan.Config.Mode == workload.Random {
-		return fmt.Sprintf("%d pauses", trials)
+func count(plan *campaign.Plan, cell string, trials int) string {
+	if total := plan.Trials(cell); total > 0 {
+		return fmt.Sprintf("%d of %d trials", trials, total)
 	}
-	return fmt.Sprintf("%d of %d trials", trials, plan.Config.Trials)
+	return fmt.Sprintf("%d pauses", trials)
 }
 
 func ended(o campaign.Outcome, why string) string {
@@ -143,10 +142,10 @@ func (b *bars) Phase(cell, what string) {
 func (b *bars) newCell(name string) *cellBar {
 	c := &cellBar{}
 	c.phase.Store(new(string))
-	total := int64(b.plan.Config.Trials)
+	total := int64(b.plan.Trials(name))
 	counters := decor.CountersNoUnit("%d/%d")
-	if b.plan.Config.Mode == workload.Random || b.plan.Config.Fault == campaign.FaultNoop {
-		total, counters = 0, decor.CurrentNoUnit("%d") // nobody knows how many there will be
+	if total == 0 { // nobody knows how many there will be
+		counters = decor.CurrentNoUnit("%d")
 	}
 	c.Bar = b.progress.AddBar(total,
 		mpb.PrependDecorators(decor.Name(report.Clean(name)+" ", decor.WCSyncSpaceR), counters),

@@ -168,7 +168,7 @@ func (c *cellRun) openNemesis() error {
 		return err
 	}
 	c.recorder = histories.NewRecorder(f, histories.Nemesis, c.clock)
-	if c.plan.Config.Fault == FaultSessionKill {
+	if c.cell.Settings.Fault == FaultSessionKill {
 		if f, err = c.create(histories.Store); err != nil {
 			return err
 		}
@@ -205,8 +205,8 @@ func (c *cellRun) startWorkers(ctx context.Context) error {
 	defer cancel()
 	watch := c.board.watch()
 	defer watch.close()
-	for i := range c.plan.Config.LockNames {
-		for range c.plan.Config.Workers {
+	for i := range c.cell.Settings.LockNames {
+		for range c.cell.Settings.Workers {
 			if err := c.startWorker(ctx, i); err != nil {
 				return err
 			}
@@ -253,7 +253,7 @@ func (c *cellRun) startWorker(ctx context.Context, lockIndex int) error {
 
 // of returns the workers of one lock name.
 func (c *cellRun) of(lockIndex int) []*worker {
-	n := c.plan.Config.Workers
+	n := c.cell.Settings.Workers
 	return c.workers[lockIndex*n : (lockIndex+1)*n]
 }
 
@@ -356,15 +356,15 @@ func (c *cellRun) act(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	limit, stop := context.WithTimeout(ctx, c.plan.Config.TimeLimit)
+	limit, stop := context.WithTimeout(ctx, c.cell.Settings.TimeLimit)
 	defer stop()
 	var g errgroup.Group
-	for i := range c.plan.Config.LockNames {
+	for i := range c.cell.Settings.LockNames {
 		g.Go(func() error {
 			switch {
-			case c.plan.Config.Fault == FaultNoop:
-				_ = nemesis.Hold(limit, c.recorder, nemesis.Noop{}, nil, c.plan.Config.TimeLimit)
-			case c.plan.Config.Mode == workload.Random:
+			case c.cell.Settings.Fault == FaultNoop:
+				_ = nemesis.Hold(limit, c.recorder, nemesis.Noop{}, nil, c.cell.Settings.TimeLimit)
+			case c.cell.Settings.Mode == workload.Random:
 				c.strikeAtRandom(ctx, limit, i)
 			default:
 				c.direct(ctx, limit, i)
@@ -393,7 +393,7 @@ func (c *cellRun) finalReads() error {
 		return fmt.Errorf("read at the end: %w", err)
 	}
 	defer client.Close()
-	for i := range c.plan.Config.LockNames {
+	for i := range c.cell.Settings.LockNames {
 		id, err := rec.Invoke(histories.Operation{F: histories.Read, Resource: resourceName(i)})
 		if err != nil {
 			return fmt.Errorf("read at the end: %w", err)
@@ -415,7 +415,7 @@ func (c *cellRun) finalReads() error {
 // initial is the value of each resource before the first write.
 func (c *cellRun) initial() map[string]string {
 	initial := map[string]string{}
-	for i := range c.plan.Config.LockNames {
+	for i := range c.cell.Settings.LockNames {
 		initial[resourceName(i)] = "0"
 	}
 	return initial
@@ -451,7 +451,7 @@ func (c *cellRun) header() histories.Header {
 	if !c.cell.Lock.Tokens {
 		h.Tokens = histories.TokensNone
 	}
-	for i := range c.plan.Config.LockNames {
+	for i := range c.cell.Settings.LockNames {
 		h.Guards = append(h.Guards, histories.Guard{Lock: lockName(i), Resource: resourceName(i)})
 	}
 	return h

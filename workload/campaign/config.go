@@ -48,12 +48,37 @@ const (
 	FaultSessionKill = "session-kill"
 )
 
-// Config is a campaign as the user asks for it. Several locks, guards, fences and
-// points are several cells.
+// Config is a campaign as the user asks for it.
 type Config struct {
-	Name      string            `json:"name" yaml:"name"`
+	Version int    `json:"version" yaml:"version"` // of the file's form: ConfigVersion
+	Name    string `json:"name" yaml:"name"`
+	Seed    int64  `json:"seed" yaml:"seed"`
+	Out     string `json:"out" yaml:"out"` // folder of the run directories
+	// FailFast ends the campaign at the first violation that was not expected, within
+	// the cell if it is seen while the cell runs.
+	FailFast bool `json:"fail_fast,omitempty" yaml:"fail_fast,omitempty"`
+	// Budget is the time for the trials of all cells together, 0: none. With one, a cell
+	// plays as many trials as fit into its share.
+	Budget time.Duration `json:"budget,omitempty" yaml:"budget,omitempty"`
+	// Inconclusive says what an inconclusive campaign is: InconclusiveFail or InconclusiveWarn.
+	Inconclusive string `json:"inconclusive,omitempty" yaml:"inconclusive,omitempty"`
+
+	Provision store.Provision   `json:"provision,omitempty" yaml:"provision,omitempty"` // "": the preferred one
+	Images    map[string]string `json:"images,omitempty" yaml:"images,omitempty"`       // store -> image, for containers
+	Endpoints []string          `json:"endpoints,omitempty" yaml:"endpoints,omitempty"` // of the one store, if it is external
+
+	// Settings are those of the only block of cells, or what all blocks have in common.
+	Settings `yaml:",inline"`
+	// Cells are blocks of cells, each with settings of its own; empty: there is one.
+	Cells []Settings `json:"cells,omitempty" yaml:"cells,omitempty"`
+}
+
+// Settings are those of a block of cells: several locks, resources, guards, fences
+// and points multiply out.
+type Settings struct {
 	Locks     []string          `json:"locks" yaml:"locks"`
 	Resources []string          `json:"resources" yaml:"resources"`
+	Pairs     []string          `json:"pairs,omitempty" yaml:"pairs,omitempty"` // lock/resource, beside the product of Locks and Resources
 	Guards    []workload.Guard  `json:"guards" yaml:"guards"`
 	Fences    []histories.Fence `json:"fences" yaml:"fences"`
 	Points    []histories.Point `json:"points" yaml:"points"` // directed mode
@@ -67,39 +92,51 @@ type Config struct {
 	Trials    int               `json:"trials" yaml:"trials"`         // pauses in a cell, directed mode
 	LockNames int               `json:"lock_names" yaml:"lock_names"` // side by side
 	Workers   int               `json:"workers" yaml:"workers"`       // for each lock name
-	Seed      int64             `json:"seed" yaml:"seed"`
 	Expect    Expect            `json:"expect" yaml:"expect"`
 	NoControl bool              `json:"no_control" yaml:"no_control"`
-	// FailFast ends the campaign at the first violation that was not expected, within
-	// the cell if it is seen while the cell runs.
-	FailFast bool   `json:"fail_fast,omitempty" yaml:"fail_fast,omitempty"`
-	Out      string `json:"out" yaml:"out"` // folder of the run directories
-
-	Provision store.Provision   `json:"provision,omitempty" yaml:"provision,omitempty"` // "": the preferred one
-	Images    map[string]string `json:"images,omitempty" yaml:"images,omitempty"`       // store -> image, for containers
-	Pairs     []string          `json:"pairs,omitempty" yaml:"pairs,omitempty"`         // lock/resource, beside the product of Locks and Resources
-	Token     string            `json:"token,omitempty" yaml:"token,omitempty"`         // "" or TokenCounter
-	Endpoints []string          `json:"endpoints,omitempty" yaml:"endpoints,omitempty"` // of the one store, if it is external
+	Token     string            `json:"token,omitempty" yaml:"token,omitempty"` // "" or TokenCounter
+	Floors    Floors            `json:"floors,omitzero" yaml:"floors,omitempty"`
 }
+
+// Floors are the least that a cell must have done to count.
+type Floors struct {
+	// Conclusive trials; nil: half of the trials asked for, at most 20, and one at random.
+	Conclusive    *int                `json:"conclusive,omitempty" yaml:"conclusive,omitempty"`
+	StaleAttempts int                 `json:"stale_attempts,omitempty" yaml:"stale_attempts,omitempty"` // writes of an older grant that reached the resource
+	Operations    map[histories.F]int `json:"operations,omitempty" yaml:"operations,omitempty"`         // answered ok
+}
+
+// ConfigVersion is the version of the form of a campaign file. It grows when a key
+// changes its meaning.
+const ConfigVersion = 1
+
+// What an inconclusive campaign is.
+const (
+	InconclusiveFail = "fail" // it fails, with an exit code of its own; the default
+	InconclusiveWarn = "warn" // it passes, and says loudly that it shows nothing
+)
 
 // Default is the campaign that the demo runs, but for its fences.
 func Default() Config {
 	return Config{
-		Name:      "run",
-		Locks:     []string{"etcd-mutex"},
-		Resources: []string{"register"},
-		Guards:    []workload.Guard{workload.GuardCheck},
-		Fences:    []histories.Fence{histories.FenceOff},
-		Points:    []histories.Point{histories.PointChecked},
-		Fault:     FaultPause,
-		Mode:      workload.Directed,
-		Until:     UntilWritten,
-		TTL:       2 * time.Second,
-		TimeLimit: 30 * time.Second,
-		Trials:    24,
-		LockNames: 12,
-		Workers:   2,
-		Out:       "runs",
+		Version: ConfigVersion,
+		Name:    "run",
+		Out:     "runs",
+		Settings: Settings{
+			Locks:     []string{"etcd-mutex"},
+			Resources: []string{"register"},
+			Guards:    []workload.Guard{workload.GuardCheck},
+			Fences:    []histories.Fence{histories.FenceOff},
+			Points:    []histories.Point{histories.PointChecked},
+			Fault:     FaultPause,
+			Mode:      workload.Directed,
+			Until:     UntilWritten,
+			TTL:       2 * time.Second,
+			TimeLimit: 30 * time.Second,
+			Trials:    24,
+			LockNames: 12,
+			Workers:   2,
+		},
 	}
 }
 
@@ -127,10 +164,26 @@ func oneOf[T ~string](flag string, value T, allowed ...T) error {
 // check validates what needs no catalog.
 func (c *Config) check() error {
 	errs := []error{
+		oneOf("provision", c.Provision, append(store.Provisions(), "")...),
+		oneOf("inconclusive", c.Inconclusive, "", InconclusiveFail, InconclusiveWarn),
+	}
+	switch {
+	case c.Version != ConfigVersion:
+		errs = append(errs, usagef("version %d: this leasehold reads version %d", c.Version, ConfigVersion))
+	case c.Provision == store.External && len(c.Endpoints) == 0:
+		errs = append(errs, usagef("--provision external: --endpoint says where the store is"))
+	case c.Budget < 0 || c.Budget > 0 && c.Budget < 5*time.Second:
+		errs = append(errs, usagef("--budget %s: at least 5s", c.Budget))
+	}
+	return first(errs)
+}
+
+// check validates what needs no catalog.
+func (c *Settings) check() error {
+	errs := []error{
 		oneOf("fault", c.Fault, FaultPause, FaultNoop, FaultSessionKill),
 		oneOf("mode", c.Mode, workload.Directed, workload.Random),
 		oneOf("until", c.Until, UntilGranted, UntilRead, UntilWritten),
-		oneOf("provision", c.Provision, append(store.Provisions(), "")...),
 		oneOf("expect", c.Expect, ExpectUnset, ExpectClean, ExpectViolation, ExpectAny),
 	}
 	for _, g := range c.Guards {
@@ -142,13 +195,24 @@ func (c *Config) check() error {
 	for _, p := range c.Points {
 		errs = append(errs, oneOf("point", p, histories.Points()...))
 	}
+	for f, n := range c.Floors.Operations {
+		errs = append(errs, oneOf("floors: operations", f, flooredOperations...))
+		if n < 0 {
+			errs = append(errs, usagef("floors: operations: %s: %d is negative", f, n))
+		}
+	}
 	if c.Token != "" && c.Token != TokenCounter {
 		errs = append(errs, usagef("--token %q: there is only %q", c.Token, TokenCounter))
 	}
-	if c.Provision == store.External && len(c.Endpoints) == 0 {
-		errs = append(errs, usagef("--provision external: --endpoint says where the store is"))
-	}
-	errs = append(errs, c.checkNumbers())
+	return first(append(errs, c.checkNumbers()))
+}
+
+// flooredOperations are those of which a cell can be asked for a number.
+var flooredOperations = []histories.F{
+	histories.Acquire, histories.Renew, histories.Release, histories.Check, histories.Open, histories.Read, histories.Write,
+}
+
+func first(errs []error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err
@@ -157,9 +221,9 @@ func (c *Config) check() error {
 	return nil
 }
 
-func (c *Config) checkNumbers() error {
+func (c *Settings) checkNumbers() error {
 	switch {
-	case len(c.Locks) == 0 || len(c.Resources) == 0 || len(c.Guards) == 0 || len(c.Fences) == 0 || len(c.Points) == 0:
+	case len(c.Locks)+len(c.Pairs) == 0 || len(c.Locks) > 0 && len(c.Resources) == 0 || len(c.Guards) == 0 || len(c.Fences) == 0 || len(c.Points) == 0:
 		return usagef("no cell: each of --lock, --resource, --guard, --fence and --point needs a value")
 	case c.Workers < 2 || c.Workers > 64:
 		return usagef("--workers %d: a lock name needs 2 to 64 workers, one to be stopped and one to take over", c.Workers)
@@ -173,6 +237,8 @@ func (c *Config) checkNumbers() error {
 		return usagef("--work and --pause can't be negative")
 	case c.TimeLimit < time.Second:
 		return usagef("--time-limit %s: at least 1s", c.TimeLimit)
+	case c.Floors.StaleAttempts < 0 || c.Floors.Conclusive != nil && *c.Floors.Conclusive < 0:
+		return usagef("floors can't be negative")
 	}
 	return nil
 }

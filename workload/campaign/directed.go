@@ -18,7 +18,7 @@ import (
 // a pause that ends early would prove nothing.
 func (c *cellRun) direct(ctx, limit context.Context, lockIndex int) {
 	workers := c.of(lockIndex)
-	for k := range share(c.plan.Config.Trials, c.plan.Config.LockNames, lockIndex) {
+	for k := range share(c.cell.Settings.Trials, c.cell.Settings.LockNames, lockIndex) {
 		workers = living(workers)
 		if limit.Err() != nil || len(workers) < 2 {
 			return // nobody to stop, or nobody to take over
@@ -87,7 +87,7 @@ func (c *cellRun) trial(ctx context.Context, victim *worker, rivals []*worker) e
 	if _, err := watch.await(ctx, []*worker{victim}, stopped, workload.SawReleased, workload.SawFailed); err != nil {
 		return err
 	}
-	if c.plan.Config.Until == UntilWritten {
+	if c.cell.Settings.Until == UntilWritten {
 		return nil
 	}
 	// The successor was parked: let it do its own write, over the old holder's.
@@ -99,7 +99,7 @@ func (c *cellRun) trial(ctx context.Context, victim *worker, rivals []*worker) e
 // endSession ends the victim's session at the store, if that is the fault, and puts
 // it on record that the store ended the lease on purpose.
 func (c *cellRun) endSession(ctx context.Context, victim *worker) error {
-	if c.plan.Config.Fault != FaultSessionKill {
+	if c.cell.Settings.Fault != FaultSessionKill {
 		return nil
 	}
 	kill := &nemesis.SessionKill{Worker: victim.Name(), Kill: func(ctx context.Context) error {
@@ -120,7 +120,7 @@ func (c *cellRun) endSession(ctx context.Context, victim *worker) error {
 // successor waits until one of the rivals got as far as the trial wants it to.
 func (c *cellRun) successor(ctx context.Context, watch *watch, rivals []*worker, after int64) error {
 	want := workload.SawWrote
-	switch c.plan.Config.Until {
+	switch c.cell.Settings.Until {
 	case UntilGranted:
 		want = workload.SawParked
 		tell(rivals, workload.Command{Do: workload.DoPark, Point: histories.PointAcquired})

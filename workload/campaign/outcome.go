@@ -46,7 +46,7 @@ type Judged struct {
 const NoControlRefusals = 20
 
 // judge says whether the cell showed what it was to show.
-func (p *Plan) judge(c Cell, r checker.Result) Judged {
+func (c Cell) judge(r checker.Result) Judged {
 	if other := unexpected(r, c.Expect); other != "" {
 		return Judged{Violated, other}
 	}
@@ -56,7 +56,7 @@ func (p *Plan) judge(c Cell, r checker.Result) Judged {
 	if r.Verdict == checker.Unknown {
 		return Judged{Inconclusive, r.Why}
 	}
-	if why := p.missed(c, r.Coverage); why != "" {
+	if why := c.missed(r.Coverage); why != "" {
 		return Judged{Inconclusive, why}
 	}
 	return Judged{Outcome: Met}
@@ -100,21 +100,29 @@ func shown(r checker.Result) bool {
 }
 
 // missed names the first floor that a cell did not reach.
-func (p *Plan) missed(c Cell, v checker.Coverage) string {
+func (c Cell) missed(v checker.Coverage) string {
 	for _, f := range []histories.F{histories.Acquire, histories.Read, histories.Write, histories.Release} {
 		if v.Operations[f] == 0 {
 			return fmt.Sprintf("no %s was answered ok", f)
 		}
 	}
-	if p.Config.Fault == FaultNoop {
+	for _, f := range flooredOperations {
+		if floor := c.Settings.Floors.Operations[f]; v.Operations[f] < floor {
+			return fmt.Sprintf("%d times %s was answered ok, at least %d are needed", v.Operations[f], f, floor)
+		}
+	}
+	if c.Settings.Fault == FaultNoop {
 		return "no fault was injected: nothing was put to the test"
 	}
 	if v.Pauses == 0 {
 		return "nobody was stopped"
 	}
-	conclusive := p.conclusive(v)
-	if floor := p.Floor(); conclusive < floor {
+	conclusive := c.conclusive(v)
+	if floor := c.Floor(); conclusive < floor {
 		return fmt.Sprintf("%d conclusive trials, at least %d are needed", conclusive, floor)
+	}
+	if floor := c.Settings.Floors.StaleAttempts; v.StaleAttempted < floor {
+		return fmt.Sprintf("%d stale writes reached the resource, at least %d are needed", v.StaleAttempted, floor)
 	}
 	if c.Expect == ExpectClean && c.Fence != histories.FenceOff && !c.Controlled && v.StaleRefused < NoControlRefusals {
 		return fmt.Sprintf("%d stale writes were refused; without a control at least %d are needed", v.StaleRefused, NoControlRefusals)
@@ -125,22 +133,26 @@ func (p *Plan) missed(c Cell, v checker.Coverage) string {
 // asksLost tells whether the trials put lost-update to the test and not
 // stale-write: where the old holder goes on while its successor has read and not
 // yet written.
-func (p *Plan) asksLost() bool {
-	return p.Config.Mode == workload.Directed && p.Config.Until == UntilRead
+func (c Cell) asksLost() bool {
+	return c.Settings.Mode == workload.Directed && c.Settings.Until == UntilRead
 }
 
 // conclusive counts the trials that put the cell's question to the test.
-func (p *Plan) conclusive(v checker.Coverage) int {
-	if p.asksLost() {
+func (c Cell) conclusive(v checker.Coverage) int {
+	if c.asksLost() {
 		return v.ConclusiveLost
 	}
 	return v.Conclusive
 }
 
-// Floor is the number of conclusive trials below which a cell proves nothing: half of those asked for in directed mode, at most 20, and one at random.
-func (p *Plan) Floor() int {
-	if p.Config.Mode == workload.Random {
+// Floor is the number of conclusive trials below which a cell proves nothing. Unless
+// it is set: half of those asked for in directed mode, at most 20, and one at random.
+func (c Cell) Floor() int {
+	switch {
+	case c.Settings.Floors.Conclusive != nil:
+		return *c.Settings.Floors.Conclusive
+	case c.Settings.Mode == workload.Random:
 		return 1
 	}
-	return min(20, (p.Config.Trials+1)/2)
+	return min(20, (c.Settings.Trials+1)/2)
 }

@@ -46,7 +46,7 @@ func TestJudge(t *testing.T) {
 		expect     Expect
 		controlled bool
 		r          checker.Result
-		change     func(*Plan)
+		change     func(*Settings)
 		want       Outcome
 		why        string
 	}{
@@ -64,7 +64,7 @@ func TestJudge(t *testing.T) {
 		"anything but nothing":       {expect: ExpectAny, r: result(valid, valid, "", checker.Coverage{}), want: Inconclusive},
 
 		"no fault": {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.Pauses = 0 })),
-			change: func(p *Plan) { p.Config.Fault = FaultNoop }, want: Inconclusive, why: "no fault"},
+			change: func(p *Settings) { p.Fault = FaultNoop }, want: Inconclusive, why: "no fault"},
 		"nobody stopped":               {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.Pauses = 0 })), want: Inconclusive, why: "nobody was stopped"},
 		"one trial short of the floor": {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.Conclusive = 11 })), want: Inconclusive, why: "at least 12"},
 		"just the floor":               {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.Conclusive = 12 })), want: Met},
@@ -74,19 +74,27 @@ func TestJudge(t *testing.T) {
 		"no control, enough refusals": {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.StaleRefused = 20 })),
 			want: Met},
 		"control beside it, few refusals": {expect: ExpectClean, controlled: true, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.StaleRefused = 19 })), want: Met},
+		"a floor of its own": {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.Conclusive = 3 })),
+			change: func(p *Settings) { three := 3; p.Floors.Conclusive = &three }, want: Met},
+		"a floor of its own, missed": {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.Conclusive = 12 })),
+			change: func(p *Settings) { many := 13; p.Floors.Conclusive = &many }, want: Inconclusive, why: "at least 13"},
+		"few stale attempts": {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.StaleAttempted = 4 })),
+			change: func(p *Settings) { p.Floors.StaleAttempts = 5 }, want: Inconclusive, why: "4 stale writes"},
+		"few operations": {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.Operations[histories.Renew] = 4 })),
+			change: func(p *Settings) { p.Floors.Operations = map[histories.F]int{histories.Renew: 5} }, want: Inconclusive, why: "4 times renew"},
 		// A violation is told even where the floors were missed.
 		"violated, and below the floor": {expect: ExpectClean, r: result(invalid, valid, paused, checker.Coverage{}), want: Violated},
 		// Until the successor has read, the question is the lost update.
 		"until read, other trials": {expect: ExpectClean, r: result(valid, valid, "", enough(func(v *checker.Coverage) { v.ConclusiveLost = 0 })),
-			change: func(p *Plan) { p.Config.Until = UntilRead }, want: Inconclusive, why: "0 conclusive"},
+			change: func(p *Settings) { p.Until = UntilRead }, want: Inconclusive, why: "0 conclusive"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &Plan{Config: Default()}
+			settings := Default().Settings
 			if c.change != nil {
-				c.change(p)
+				c.change(&settings)
 			}
-			got := p.judge(Cell{Expect: c.expect, Fence: histories.FenceAll, Controlled: c.controlled}, c.r)
+			got := Cell{Expect: c.expect, Fence: histories.FenceAll, Controlled: c.controlled, Settings: settings}.judge(c.r)
 			if got.Outcome != c.want || !strings.Contains(got.Why, c.why) {
 				t.Errorf("got %+v, want %s (%s)", got, c.want, c.why)
 			}

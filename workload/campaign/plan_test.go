@@ -83,7 +83,7 @@ func TestCells(t *testing.T) {
 			}
 			var got []string
 			for _, cell := range p.Cells {
-				line := fmt.Sprintf("%s %s", strings.TrimPrefix(p.Name(cell), "etcd-mutex/register/"), cell.Expect)
+				line := fmt.Sprintf("%s %s", strings.TrimPrefix(cell.Name(), "etcd-mutex/register/"), cell.Expect)
 				if cell.Control {
 					line += " control"
 				}

@@ -108,7 +108,7 @@ func (r *run) cells(ctx context.Context, s *report.Summary) (Outcome, error) {
 	}
 	groups := map[storeKey][]int{}
 	for i, c := range r.plan.Cells {
-		key := storeKey{c.Lock.Store, c.Topology}
+		key := c.storeKey()
 		groups[key] = append(groups[key], i)
 	}
 	results := make([]cellResult, len(r.plan.Cells))
@@ -173,7 +173,7 @@ const (
 func (r *run) fit(ctx context.Context) error {
 	ttl := time.Duration(math.MaxInt64)
 	for _, c := range r.plan.Cells {
-		ttl = min(ttl, c.Lock.Effective(r.plan.Config.TTL))
+		ttl = min(ttl, c.Lock.Effective(c.Settings.TTL))
 	}
 	var stall time.Duration
 	for range fitTries {
@@ -193,7 +193,7 @@ func (r *run) fit(ctx context.Context) error {
 // outlasting tells whether the campaign creates what would outlive it.
 func (r *run) outlasting() bool {
 	for _, c := range r.plan.Cells {
-		keys := []storeKey{{c.Lock.Store, c.Topology}}
+		keys := []storeKey{c.storeKey()}
 		if key, ok := r.resourceStore(c); ok {
 			keys = append(keys, key)
 		}
@@ -219,7 +219,7 @@ func (r *run) startStores(ctx context.Context) error {
 		}
 	}
 	for _, c := range r.plan.Cells {
-		add(storeKey{c.Lock.Store, c.Topology})
+		add(c.storeKey())
 		if key, ok := r.resourceStore(c); ok {
 			add(key)
 		}
@@ -248,7 +248,7 @@ func (r *run) resourceStore(c Cell) (storeKey, bool) {
 	case "":
 		return storeKey{}, false
 	case c.Lock.Store:
-		return storeKey{c.Lock.Store, c.Topology}, true
+		return c.storeKey(), true
 	}
 	s, err := r.env.Catalog.store(c.Resource.Store)
 	if err != nil {
@@ -315,7 +315,7 @@ func (r *run) cell(ctx context.Context, c Cell) cellResult {
 	if o := r.env.Interrupted(ctx); o != "" {
 		return cellResult{outcome: o}
 	}
-	name := r.plan.Name(c)
+	name := c.Name()
 	if r.over.Load() {
 		r.env.Progress.Note(name + ": not run, after a violation (fail-fast)")
 		return cellResult{outcome: Met}
@@ -356,7 +356,7 @@ func (r *run) play(ctx context.Context, c Cell, name string, row *report.Cell) (
 	}
 	row.Judged(result)
 	err = r.writePages(c, name, run.dir, h, result)
-	j := r.plan.judge(c, result)
+	j := c.judge(result)
 	cut := r.env.Interrupted(ctx)
 	if cut != "" {
 		why := "interrupted before it was complete"
@@ -385,7 +385,7 @@ func (r *run) newCellRun(c Cell, name string) (*cellRun, error) {
 	}
 	run := &cellRun{
 		plan: r.plan, cell: c, name: name, dir: dir, starter: r.env.Starter, progress: r.env.Progress, storeKind: kind,
-		store:  r.stores[storeKey{c.Lock.Store, c.Topology}],
+		store:  r.stores[c.storeKey()],
 		prefix: "leasehold/" + r.id() + "/" + folder(name) + "/",
 	}
 	if key, ok := r.resourceStore(c); ok {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -24,7 +25,7 @@ func (r *run) newSummary() *report.Summary {
 		Name:      r.plan.Config.Name,
 		Seed:      r.plan.Config.Seed,
 		Verdict:   checker.Unknown,
-		Reproduce: r.plan.Config.Command(),
+		Reproduce: r.reproduce(),
 		Started:   r.began.UTC().Format(time.RFC3339),
 		Dir:       r.dir.Path,
 		Cells:     []report.Cell{},
@@ -35,16 +36,16 @@ func (r *run) newSummary() *report.Summary {
 func (r *run) newCell(c Cell, name string) report.Cell {
 	out := report.Cell{
 		Cell: name, Lock: c.LockName(), Resource: c.Resource.Name, Guard: string(c.Guard), Fence: c.Fence,
-		Fault: r.plan.fault(c), Point: c.Point, Expect: string(c.Expect), Control: c.Control, Dir: folder(name),
+		Fault: c.FaultName(), Point: c.Point, Expect: string(c.Expect), Control: c.Control, Dir: folder(name),
 		Started: time.Now().UTC().Format(time.RFC3339),
 	}
-	if r.plan.asksLost() {
+	if c.asksLost() {
 		out.Question = checker.LostUpdate
 	}
 	if c.Expect != ExpectAny {
-		out.Floor.Conclusive = r.plan.Floor()
+		out.Floor.Conclusive = c.Floor()
 	}
-	if s := r.stores[storeKey{c.Lock.Store, c.Topology}]; s != nil {
+	if s := r.stores[c.storeKey()]; s != nil {
 		out.Store = s.Kind() + " " + s.Versions()[s.Kind()]
 	}
 	return out
@@ -69,6 +70,9 @@ func (r *run) finish(s *report.Summary, outcome Outcome, err error) error {
 		s.Verdict = checker.Unknown
 	}
 	s.ExitCode = r.env.ExitCode(outcome)
+	if outcome == Inconclusive && r.plan.Config.Inconclusive == InconclusiveWarn {
+		s.Outcome = "INCONCLUSIVE: not everything that had to be shown was shown; it passes only because inconclusive=warn was asked for"
+	}
 	s.DurationMS = time.Since(r.began).Milliseconds()
 	if err := writeJSON(filepath.Join(r.dir.Path, report.FileSummary), s); err != nil {
 		return err
@@ -87,7 +91,7 @@ func (r *run) writePages(c Cell, name, dir string, h *histories.History, result 
 	if err := writeJSON(filepath.Join(dir, report.FileResult), result); err != nil {
 		return err
 	}
-	o := timeline.Options{Title: name, Reproduce: r.plan.Config.Command(), Links: r.links(c)}
+	o := timeline.Options{Title: name, Reproduce: r.reproduce(), Links: r.links(c)}
 	err := writeFile(filepath.Join(dir, report.FileTimeline), func(f *os.File) error { return timeline.Write(f, h, result, o) })
 	if err != nil {
 		return err
@@ -110,7 +114,7 @@ func (r *run) links(c Cell) []timeline.Link {
 		if o.LockName() == c.LockName() && o.Resource.Name == c.Resource.Name && o.Guard == c.Guard && o.Point == c.Point && o.Fence != c.Fence {
 			links = append(links, timeline.Link{
 				Text: "the same with fence " + string(o.Fence),
-				Href: "../" + folder(r.plan.Name(o)) + "/" + report.FileTimeline,
+				Href: "../" + folder(o.Name()) + "/" + report.FileTimeline,
 			})
 		}
 	}
@@ -151,8 +155,18 @@ func writeText(path, text string) error {
 	})
 }
 
-// Command is the command line that runs the same plan again. It says what differs
-// from the default.
+// reproduce is the command line that runs the same plan again: with flags where those
+// can say it, otherwise with the resolved plan in the run directory.
+func (r *run) reproduce() string {
+	c := r.plan.Config
+	if len(c.Cells) > 0 || !reflect.ValueOf(c.Floors).IsZero() {
+		return "leasehold run -c " + filepath.Join(r.dir.Path, report.FileConfig)
+	}
+	return c.Command()
+}
+
+// Command is the command line that runs the same plan again, if it is one block of
+// cells without floors of its own. It says what differs from the default.
 func (c Config) Command() string {
 	d := Default()
 	words := []string{"leasehold run"}
@@ -189,6 +203,7 @@ func (c Config) Command() string {
 	one("locks", strconv.Itoa(c.LockNames), strconv.Itoa(d.LockNames))
 	one("workers", strconv.Itoa(c.Workers), strconv.Itoa(d.Workers))
 	one("expect", string(c.Expect), string(d.Expect))
+	one("budget", c.Budget.String(), d.Budget.String())
 	if c.NoControl {
 		words = append(words, "--no-control")
 	}
