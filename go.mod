@@ -15,6 +15,8 @@ require (
 	github.com/google/jsonschema-go v0.4.3
 	github.com/hashicorp/consul/api v1.34.5
 	github.com/jackc/pgx/v5 v5.13.0
+	github.com/joshdk/go-junit v1.0.0
+	github.com/jstemmer/go-junit-report/v2 v2.1.0
 	github.com/mattn/go-isatty v0.0.24
 	github.com/moby/moby/api v1.56.1
 	github.com/moby/moby/client v0.6.2

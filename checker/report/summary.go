@@ -67,6 +67,8 @@ type Cell struct {
 	ExposureMaxNS  int64 `json:"exposure_max_ns,omitempty"`
 	Floor          Floor `json:"floor"`
 
+	Properties []CellProperty `json:"properties,omitempty"`
+
 	Notes      []string         `json:"notes,omitempty"`   // what a reader should know: a worker that died
 	Started    string           `json:"started,omitempty"` // UTC, RFC 3339
 	DurationMS int64            `json:"duration_ms,omitempty"`
@@ -74,15 +76,41 @@ type Cell struct {
 	Violation  *checker.Witness `json:"violation,omitempty"` // the first one, for people; result.json has them all
 }
 
+// CellProperty is what the judgement of a cell's history says of one property.
+// result.json says more.
+type CellProperty struct {
+	Property   checker.Property `json:"property"`
+	Verdict    checker.Verdict  `json:"verdict"`
+	Role       checker.Role     `json:"role"`
+	Checked    int              `json:"checked"`
+	Violations int              `json:"violations"`
+	Unexpected bool             `json:"unexpected,omitempty"` // it fails the cell
+	Cause      histories.Cause  `json:"cause,omitempty"`
+	Why        string           `json:"why,omitempty"`
+}
+
+// properties copies what a result says of each property.
+func properties(r *checker.Result) []CellProperty {
+	list := make([]CellProperty, 0, len(r.Properties))
+	for i := range r.Properties {
+		p := &r.Properties[i]
+		list = append(list, CellProperty{Property: p.Property, Verdict: p.Verdict, Role: p.Role, Checked: p.Checked, Violations: p.Violations, Cause: p.Cause, Why: p.Why})
+	}
+	return list
+}
+
 // Floor is the least that a cell must have done to count.
 type Floor struct {
-	Conclusive int `json:"conclusive"`
+	Conclusive    int                 `json:"conclusive"`
+	StaleAttempts int                 `json:"stale_attempts,omitempty"`
+	Operations    map[histories.F]int `json:"operations,omitempty"`
 }
 
 // Judged copies into the cell what the judgement of its history says: verdict,
 // cause, counts, and the first violation.
 func (c *Cell) Judged(r checker.Result) {
 	c.Verdict, c.Why = r.Verdict, r.Why
+	c.Properties = properties(&r)
 	v := r.Coverage
 	c.Trials, c.Pauses, c.Conclusive = len(v.Trials), v.Pauses, v.Conclusive
 	c.StaleAttempted, c.StaleAccepted, c.StaleRefused = v.StaleAttempted, v.StaleAccepted, v.StaleRefused

@@ -24,6 +24,7 @@ type runOptions struct {
 	campaign.Config
 	file        string
 	json, quiet bool
+	reports     reportFiles
 }
 
 func newRun() *cobra.Command {
@@ -58,6 +59,8 @@ what was asked for makes no sense.`,
 	o.planFlags(f)
 	f.BoolVar(&o.json, "json", false, "print the summary as JSON")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing while it runs")
+	f.StringVar(&o.reports.junit, "junit", "", "write JUnit XML to this file")
+	f.StringVar(&o.reports.markdown, "summary", "", "append a summary in Markdown to this file (default: GitHub's job summary, where there is one)")
 	completeRun(cmd)
 	return cmd
 }
@@ -75,6 +78,9 @@ func runCampaign(cmd *cobra.Command, o *runOptions) error {
 	code := summary.ExitCode
 	if e := printSummary(cmd.OutOrStdout(), *summary, o.json); e != nil {
 		code, err = worseCode(code, exitEnvironment), errors.Join(err, e) // a violation is not masked by a full disk
+	}
+	if e := o.reports.write(cmd, *summary); e != nil {
+		code, err = worseCode(code, exitEnvironment), errors.Join(err, e)
 	}
 	return withCode(code, err)
 }

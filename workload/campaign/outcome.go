@@ -65,22 +65,24 @@ func (c Cell) judge(r checker.Result) Judged {
 // unexpected names a gate property that is invalid although the cell does not
 // expect it to be.
 func unexpected(r checker.Result, e Expect) string {
-	if e == ExpectAny {
-		return ""
-	}
 	for _, p := range r.Properties {
-		if p.Role != checker.Gate || p.Verdict != checker.Invalid {
-			continue
-		}
-		if e == ExpectViolation && ofPause(p) {
-			continue
-		}
-		if e == ExpectViolation && (p.Property == checker.StaleWrite || p.Property == checker.LostUpdate) {
+		switch {
+		case !fails(p, e):
+		case e == ExpectViolation && (p.Property == checker.StaleWrite || p.Property == checker.LostUpdate):
 			return fmt.Sprintf("%s is invalid, and not because of a paused holder", p.Property)
+		default:
+			return fmt.Sprintf("%s is invalid", p.Property)
 		}
-		return fmt.Sprintf("%s is invalid", p.Property)
 	}
 	return ""
+}
+
+// fails tells whether a property fails a cell that expects e.
+func fails(p checker.PropertyResult, e Expect) bool {
+	if e == ExpectAny || p.Role != checker.Gate || p.Verdict != checker.Invalid {
+		return false
+	}
+	return e != ExpectViolation || !ofPause(p)
 }
 
 // ofPause tells whether the property fails because of a paused holder, the one

@@ -355,6 +355,9 @@ func (r *run) play(ctx context.Context, c Cell, name string, row *report.Cell) (
 		return Judged{Internal, err.Error()}, err
 	}
 	row.Judged(result)
+	for i, p := range result.Properties {
+		row.Properties[i].Unexpected = fails(p, c.Expect)
+	}
 	err = r.writePages(c, name, run.dir, h, result)
 	j := c.judge(result)
 	cut := r.env.Interrupted(ctx)

@@ -43,7 +43,8 @@ func (r *run) newCell(c Cell, name string) report.Cell {
 		out.Question = checker.LostUpdate
 	}
 	if c.Expect != ExpectAny {
-		out.Floor.Conclusive = c.Floor()
+		f := c.Settings.Floors
+		out.Floor = report.Floor{Conclusive: c.Floor(), StaleAttempts: f.StaleAttempts, Operations: f.Operations}
 	}
 	if s := r.stores[c.storeKey()]; s != nil {
 		out.Store = s.Kind() + " " + s.Versions()[s.Kind()]
