@@ -38,6 +38,7 @@ type silent struct{}
 func (silent) Begin(string, string)                 {}
 func (silent) Phase(string, string)                 {}
 func (silent) Trial(string)                         {}
+func (silent) Stale(string)                         {}
 func (silent) Note(string)                          {}
 func (silent) End(string, campaign.Outcome, string) {}
 func (silent) Close()                               {}
@@ -79,6 +80,8 @@ func (l *lines) Trial(cell string) {
 		l.say("%s: %s", cell, count(l.plan, cell, l.trials[cell]))
 	}
 }
+
+func (l *lines) Stale(string) {} // there is a note
 
 func (l *lines) Note(text string) {
 	l.mu.Lock()
@@ -164,6 +167,8 @@ func (b *bars) Trial(cell string) {
 		c.Increment()
 	}
 }
+
+func (b *bars) Stale(string) {} // there is a note
 
 func (b *bars) Note(text string) { fmt.Fprintln(b.progress, report.Clean(text)) }
 

@@ -30,6 +30,7 @@ type Progress interface {
 	Begin(run, seed string)
 	Phase(cell, what string) // a cell enters a phase
 	Trial(cell string)       // a pause is over
+	Stale(cell string)       // the first accepted operation of an older grant was seen
 	Note(text string)        // something that whoever looks on should know
 	End(cell string, o Outcome, why string)
 }
@@ -44,6 +45,7 @@ type Env struct {
 	// Interrupted tells which signal ended the context, "" if none did.
 	Interrupted func(context.Context) Outcome
 	Version     string // of leasehold
+	Reproduce   string // how to run it again; "": by the command line
 	StateDir    string // folder of the index of ledgers (nemesis.StateDir)
 }
 

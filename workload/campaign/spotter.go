@@ -158,6 +158,7 @@ func joined(asked, answer event) histories.Operation {
 // from it.
 func (c *cellRun) spotted(stale *floor.Stale, stop func()) {
 	after := time.Duration(c.clock() - stale.Late.Return)
+	c.progress.Stale(c.name)
 	c.progress.Note(fmt.Sprintf("%s: first stale %s at %.3f s, seen %.1f s later: worker %s under grant %s, after worker %s under grant %s",
 		c.name, stale.Late.F, float64(stale.Late.Return)/1e9, after.Seconds(),
 		stale.Late.Process, stale.Late.Grant, stale.Newer.Process, stale.Newer.Grant))

@@ -160,6 +160,9 @@ func writeText(path, text string) error {
 // can say it, otherwise with the resolved plan in the run directory.
 func (r *run) reproduce() string {
 	c := r.plan.Config
+	if r.env.Reproduce != "" {
+		return r.env.Reproduce
+	}
 	if len(c.Cells) > 0 || !reflect.ValueOf(c.Floors).IsZero() {
 		return "leasehold run -c " + filepath.Join(r.dir.Path, report.FileConfig)
 	}
