@@ -357,9 +357,7 @@ func (r *run) play(ctx context.Context, c Cell, name string, row *report.Cell) (
 		return Judged{Internal, err.Error()}, err
 	}
 	row.Judged(result)
-	for i, p := range result.Properties {
-		row.Properties[i].Unexpected = fails(p, c.Expect)
-	}
+	markUnexpected(row, result, c.Expect)
 	err = r.writePages(c, name, run.dir, h, result)
 	j := c.judge(result)
 	cut := r.env.Interrupted(ctx)
@@ -377,6 +375,20 @@ func (r *run) play(ctx context.Context, c Cell, name string, row *report.Cell) (
 		row.Verdict = checker.Unknown // of what should have been there only a part was
 	}
 	return j, err
+}
+
+// markUnexpected marks the properties that fail the cell. The violation to be told is
+// then one of those: in a control the stale write is as it should be, and would hide the
+// double grant that is not.
+func markUnexpected(row *report.Cell, result checker.Result, e Expect) {
+	told := false
+	for i, p := range result.Properties {
+		row.Properties[i].Unexpected = fails(p, e)
+		if row.Properties[i].Unexpected && !told && len(p.Witnesses) > 0 {
+			w := p.Witnesses[0]
+			row.Violation, row.Cause, told = &w, p.Cause, true
+		}
+	}
 }
 
 func (r *run) newCellRun(c Cell, name string) (*cellRun, error) {

@@ -47,7 +47,7 @@ func (r *run) newCell(c Cell, name string) report.Cell {
 		out.Floor = report.Floor{Conclusive: c.Floor(), StaleAttempts: f.StaleAttempts, Operations: f.Operations}
 	}
 	if s := r.stores[c.storeKey()]; s != nil {
-		out.Store = s.Kind() + " " + s.Versions()[s.Kind()]
+		out.Store = strings.TrimSpace(s.Kind() + " " + s.Versions()[s.Kind()])
 	}
 	return out
 }

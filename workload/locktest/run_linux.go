@@ -149,8 +149,12 @@ func exitCode(o campaign.Outcome) int {
 // verdict says in the test's log what the summary says, and fails the test if it must.
 func verdict(t *testing.T, c Config, s *report.Summary, p *progress, folder *artifactFolder) {
 	t.Helper()
+	shown := *s
+	if s.ExitCode == 0 {
+		shown.Dir = "" // it goes with the test
+	}
 	var text bytes.Buffer
-	if err := report.WriteText(&text, *s, report.TextOptions{}); err != nil {
+	if err := report.WriteText(&text, shown, report.TextOptions{}); err != nil {
 		t.Errorf("locktest: %v", err)
 	}
 	if at := p.firstStale(); at > 0 {
