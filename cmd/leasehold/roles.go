@@ -46,5 +46,5 @@ func childRole() string { return child.Role() }
 
 // platformCommands are the commands that only Linux has.
 func platformCommands() []*cobra.Command {
-	return []*cobra.Command{newRun(), newConfig(), newSchema(), newCard(), newHonest(), newStore(), newStores(), newLocks(), newDoctor(), newClean()}
+	return []*cobra.Command{newRun(), newInit(), newConfig(), newSchema(), newCard(), newHonest(), newStore(), newStores(), newLocks(), newDoctor(), newClean()}
 }
