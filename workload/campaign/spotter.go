@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -27,13 +26,14 @@ var errFailFast = errors.New("a stale operation was accepted")
 type spotter struct {
 	files []*tail
 	watch *floor.Watch
+	reads bool // the fence counts reads, too
 }
 
 // spot looks on until ctx ends, and calls found once, with the first stale operation.
 // A file that can't be read is nobody's violation: it is looked at again when the
 // history is collected.
 func (c *cellRun) spot(ctx context.Context, found func(*floor.Stale)) {
-	s := &spotter{watch: floor.New(c.cell.Fence)}
+	s := &spotter{watch: floor.New(c.cell.Fence), reads: c.cell.Fence == histories.FenceAll}
 	for _, w := range c.workers {
 		s.files = append(s.files, &tail{path: c.eventFile("worker-" + w.Name())})
 	}
@@ -46,16 +46,18 @@ func (c *cellRun) spot(ctx context.Context, found func(*floor.Stale)) {
 		case <-ctx.Done():
 			return
 		}
-		if stale := s.look(); stale != nil {
+		if stale := s.look(ctx); stale != nil {
 			found(stale)
 			return
 		}
 	}
 }
 
-func (s *spotter) look() *floor.Stale {
+// look reads every file as far as it has grown. It ends with ctx: workers that write
+// faster than this process gets to read would keep it here for ever.
+func (s *spotter) look(ctx context.Context) *floor.Stale {
 	for _, f := range s.files {
-		for _, o := range f.more() {
+		for _, o := range f.more(ctx, s.reads) {
 			if stale := s.watch.Add(o); stale != nil {
 				return stale
 			}
@@ -95,8 +97,11 @@ type event struct {
 	Seq      *int64      `json:"seq"`
 }
 
+// chunk is how much of a file is read at once.
+const chunk = 256 << 10
+
 // more returns the operations that were completed since it was last asked.
-func (t *tail) more() (done []histories.Operation) {
+func (t *tail) more(ctx context.Context, reads bool) (done []histories.Operation) {
 	if t.file == nil {
 		f, err := os.Open(t.path)
 		if err != nil {
@@ -104,31 +109,49 @@ func (t *tail) more() (done []histories.Operation) {
 		}
 		t.file, t.open = f, map[int64]event{}
 	}
-	grown, err := io.ReadAll(t.file)
-	if err != nil {
-		return nil
-	}
-	t.rest = append(t.rest, grown...)
-	for {
-		line, rest, whole := bytes.Cut(t.rest, []byte("\n"))
-		if !whole {
-			return done
+	for ctx.Err() == nil {
+		grown := make([]byte, chunk)
+		n, err := t.file.Read(grown)
+		t.rest = append(t.rest, grown[:n]...)
+		for {
+			line, rest, whole := bytes.Cut(t.rest, []byte("\n"))
+			if !whole {
+				break
+			}
+			t.rest = rest
+			if o, ok := t.line(line, reads); ok {
+				done = append(done, o)
+			}
 		}
-		t.rest = rest
-		var e event
-		if json.Unmarshal(line, &e) != nil {
-			continue
-		}
-		if e.Type == string(histories.Invoke) {
-			t.open[e.Op] = e
-			continue
-		}
-		asked, known := t.open[e.Op]
-		delete(t.open, e.Op)
-		if known && e.Type == string(histories.OK) {
-			done = append(done, joined(asked, e))
+		if n < chunk || err != nil {
+			break
 		}
 	}
+	return done
+}
+
+// line takes a line, and returns the operation that it completes. Most lines are of
+// no interest: those cost a search in them, and no more.
+func (t *tail) line(line []byte, reads bool) (histories.Operation, bool) {
+	var e event
+	if !watched(line, reads) || json.Unmarshal(line, &e) != nil {
+		return histories.Operation{}, false
+	}
+	if e.Type == string(histories.Invoke) {
+		t.open[e.Op] = e
+		return histories.Operation{}, false
+	}
+	asked, known := t.open[e.Op]
+	delete(t.open, e.Op)
+	if !known || e.Type != string(histories.OK) {
+		return histories.Operation{}, false
+	}
+	return joined(asked, e), true
+}
+
+func watched(line []byte, reads bool) bool {
+	has := func(f histories.F) bool { return bytes.Contains(line, []byte(`"f":"`+f+`"`)) }
+	return has(histories.Write) || has(histories.Acquire) || reads && (has(histories.Read) || has(histories.Open))
 }
 
 // joined makes one operation of its two lines. What the answer says wins.

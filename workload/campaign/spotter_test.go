@@ -13,7 +13,7 @@ import (
 func TestTailReadsWhatHasGrown(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "worker-1.jsonl")
 	f := &tail{path: path}
-	if got := f.more(); got != nil {
+	if got := f.more(t.Context(), false); got != nil {
 		t.Fatalf("%d operations in a file that is not there yet", len(got))
 	}
 	now := int64(0)
@@ -28,7 +28,7 @@ func TestTailReadsWhatHasGrown(t *testing.T) {
 		if _, err := file.Write([]byte{b}); err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, f.more()...)
+		got = append(got, f.more(t.Context(), false)...)
 	}
 	f.file.Close()
 	if len(got) != 2 {
