@@ -41,7 +41,8 @@ type Config struct {
 	// stamps could not be compared.
 	TimeNamespace string `json:"timeNamespace"`
 
-	Lock      string   `json:"lock"` // kind: "etcd-mutex"
+	Lock      string   `json:"lock"`             // kind: "etcd-mutex"
+	Driver    string   `json:"driver,omitempty"` // command of the driver that is the lock; Lock is then its name alone
 	Endpoints []string `json:"endpoints"`
 	Prefix    string   `json:"prefix"` // of every key, fresh for each cell
 	LockName  string   `json:"lockName"`
@@ -75,7 +76,9 @@ const (
 	DoDisarm = "disarm" // don't
 	DoPark   = "park"   // wait at the point, lease and all, until DoGo; the client library goes on renewing
 	DoGo     = "go"
-	DoStop   = "stop" // finish, release, and end
+	DoHalt   = "halt"   // stop what the lock keeps beside you (lock.Companion), before you are stopped from outside
+	DoResume = "resume" // let it go on
+	DoStop   = "stop"   // finish, release, and end
 )
 
 // Event is what a worker tells its parent. Events only wake the parent: what
@@ -102,6 +105,7 @@ const (
 	SawStopping = "stopping" // about to stop itself at the point
 	SawParked   = "parked"   // waits at the point
 	SawReleased = "released" // done with the grant
+	SawHalted   = "halted"   // what the lock keeps beside it is stopped
 	SawDisarmed = "disarmed" // will not stop itself any more
 	SawFailed   = "failed"   // cannot go on; Text says why
 )

@@ -26,8 +26,8 @@ func newOrders() *orders {
 }
 
 // take obeys commands until there are no more, which means stop, as DoStop does. It
-// calls disarmed when a disarm has certainly taken effect.
-func (o *orders) take(commands <-chan json.RawMessage, stop context.CancelFunc, disarmed func()) {
+// calls then for each when it has certainly taken effect.
+func (o *orders) take(commands <-chan json.RawMessage, stop context.CancelFunc, then func(Command)) {
 	defer o.end(stop)
 	for raw := range commands {
 		var c Command
@@ -38,9 +38,7 @@ func (o *orders) take(commands <-chan json.RawMessage, stop context.CancelFunc, 
 			return
 		}
 		o.obey(c)
-		if c.Do == DoDisarm {
-			disarmed()
-		}
+		then(c)
 	}
 }
 

@@ -26,6 +26,19 @@ type Parent interface {
 type Registry struct {
 	Locks     map[string]lock.Factory
 	Resources map[string]resource.Factory
+	// Driver makes a lock of a command (Config.Driver); nil where there are no drivers.
+	Driver func(command, worker string) lock.Factory
+}
+
+// lock is the one that a worker is to drive.
+func (r Registry) lock(cfg *Config) (lock.Factory, error) {
+	if cfg.Driver != "" && r.Driver != nil {
+		return r.Driver(cfg.Driver, cfg.Name), nil
+	}
+	if f, ok := r.Locks[cfg.Lock]; ok {
+		return f, nil
+	}
+	return nil, fmt.Errorf("unknown lock %q", cfg.Lock)
 }
 
 // Worker runs lease-guarded writes on one lock name and one resource.
@@ -58,7 +71,7 @@ func Main(ctx context.Context, parent Parent, reg Registry) error {
 	defer w.resource.Close()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go w.orders.take(parent.Commands(), stop, func() { w.emit(Event{What: SawDisarmed}) })
+	go w.orders.take(parent.Commands(), stop, w.obey)
 	w.emit(Event{What: SawReady})
 	if err := w.run(ctx); err != nil {
 		w.emit(Event{What: SawFailed, Text: err.Error()})
@@ -74,9 +87,9 @@ func newWorker(ctx context.Context, cfg Config, parent Parent, reg Registry) (*W
 	if err := sameTime(cfg.TimeNamespace); err != nil {
 		return nil, err
 	}
-	newLock, ok := reg.Locks[cfg.Lock]
-	if !ok {
-		return nil, fmt.Errorf("unknown lock %q", cfg.Lock)
+	newLock, err := reg.lock(&cfg)
+	if err != nil {
+		return nil, err
 	}
 	newResource, ok := reg.Resources[cfg.Resource]
 	if !ok {
@@ -116,7 +129,7 @@ func (w *Worker) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		t := gen.Next()
 		w.tenure(ctx, t)
-		if err := w.journal.failed(); err != nil {
+		if err := w.failed(); err != nil {
 			return err
 		}
 		w.wait(ctx, t.Idle)
@@ -124,11 +137,58 @@ func (w *Worker) run(ctx context.Context) error {
 	return nil
 }
 
+// failed is why the worker can't go on.
+func (w *Worker) failed() error {
+	if c, ok := w.lock.(lock.Companion); ok {
+		if err := c.Failed(); err != nil {
+			return err
+		}
+	}
+	return w.journal.failed()
+}
+
+// obey does what a command of the parent asks for beyond the orders at code points.
+func (w *Worker) obey(c Command) {
+	switch c.Do {
+	case DoDisarm: // it has certainly taken effect by now
+		w.emit(Event{What: SawDisarmed})
+	case DoHalt:
+		if err := w.haltCompanion(); err != nil {
+			w.emit(Event{What: SawFailed, Text: err.Error()})
+			return
+		}
+		w.emit(Event{What: SawHalted})
+	case DoResume:
+		w.resumeCompanion()
+	}
+}
+
+// haltLimit is how long what the lock keeps beside the worker may take to stop.
+const haltLimit = 10 * time.Second
+
+func (w *Worker) haltCompanion() error {
+	c, ok := w.lock.(lock.Companion)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), haltLimit)
+	defer cancel()
+	return c.Halt(ctx)
+}
+
+func (w *Worker) resumeCompanion() {
+	if c, ok := w.lock.(lock.Companion); ok {
+		if err := c.Resume(); err != nil {
+			w.emit(Event{What: SawFailed, Text: err.Error()})
+		}
+	}
+}
+
 // at passes a code point: it stops the process, or waits, if that was ordered.
 func (w *Worker) at(p histories.Point, grant string) {
 	if w.orders.armedAt(p) {
 		w.emit(Event{What: SawStopping, Point: p, Grant: grant, Session: w.holding()})
-		if err := w.stopSelf(); err != nil {
+		if err := w.stopBoth(); err != nil {
 			w.emit(Event{What: SawFailed, Point: p, Text: err.Error()})
 		}
 		w.orders.wentOn()
@@ -176,4 +236,15 @@ func pause(d time.Duration) {
 	if d > 0 {
 		time.Sleep(d)
 	}
+}
+
+// stopBoth stops what the lock keeps beside the worker, if there is such a thing, and
+// then the worker itself; it returns when both go on.
+func (w *Worker) stopBoth() error {
+	if err := w.haltCompanion(); err != nil {
+		return err
+	}
+	err := w.stopSelf()
+	w.resumeCompanion()
+	return err
 }

@@ -209,7 +209,7 @@ func TestOrdersEnd(t *testing.T) {
 	commands <- json.RawMessage(`{"do":"arm","point":"read"}`)
 	close(commands)
 	o := newOrders()
-	o.take(commands, cancel, func() {})
+	o.take(commands, cancel, func(Command) {})
 	if ctx.Err() == nil || o.armedAt(histories.PointRead) {
 		t.Error("still working, or still armed")
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -21,7 +22,7 @@ import (
 func newCard() *cobra.Command {
 	o := runOptions{Config: campaign.Default()}
 	cmd := &cobra.Command{
-		Use:     "card LOCK",
+		Use:     "card [LOCK]",
 		GroupID: "run",
 		Short:   "Run a lock, and print what it does when a lease is lost",
 		Long: `Stops holders of the lock until their leases are lost, on the real store, and prints
@@ -32,9 +33,19 @@ and how late the holder was told, and what release and renew answered after the 
 A card reports; it judges nothing, and exits 0 unless the run itself failed.`,
 		Example: `  leasehold card etcd-mutex
   leasehold card --json redis-set`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return card(cmd, &o, args[0]) },
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (len(args) == 1) == (o.Driver != "") {
+				return withCode(exitUsage, errors.New("a card is of one lock: name it, or say --driver"))
+			}
+			if len(args) == 1 {
+				o.Locks = args
+			}
+			return card(cmd, &o)
+		},
 	}
+	cmd.Flags().StringVar(&o.Driver, "driver", "", "command of a driver: a lock in any language")
+	cmd.Flags().StringVar(&o.DriverStore, "driver-store", "", "lock store for the driver (default: the one it asks for)")
 	bindStore(cmd.Flags(), &o.Config)
 	cmd.Flags().StringVar(&o.Token, "token", o.Token, "give a lock without tokens a number drawn in a second step: counter (known to be bad)")
 	cmd.Flags().DurationVar(&o.TTL, "ttl", o.TTL, "time to live that is asked of the store")
@@ -52,10 +63,14 @@ A card reports; it judges nothing, and exits 0 unless the run itself failed.`,
 	return cmd
 }
 
-func card(cmd *cobra.Command, o *runOptions, lock string) error {
-	o.Name, o.Seed, o.Locks, o.Expect = "card", drawSeed(), []string{lock}, campaign.ExpectAny
+func card(cmd *cobra.Command, o *runOptions) error {
+	o.Name, o.Seed, o.Expect = "card", drawSeed(), campaign.ExpectAny
 	o.Guards = []workload.Guard{workload.GuardNone}
 	cat := catalog.All()
+	if err := addDrivers(cmd.Context(), &o.Config, &cat); err != nil {
+		return err
+	}
+	lock := o.Locks[0]
 	if noTTL(cat, lock) {
 		o.Fault = campaign.FaultSessionKill
 	}

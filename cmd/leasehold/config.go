@@ -117,7 +117,11 @@ func newConfigValidate() *cobra.Command {
 			if err != nil {
 				return withCode(exitUsage, err)
 			}
-			plan, err := campaign.NewPlan(c, catalog.All())
+			cat := catalog.All()
+			if err := addDrivers(cmd.Context(), &c, &cat); err != nil {
+				return err
+			}
+			plan, err := campaign.NewPlan(c, cat)
 			if err != nil {
 				return withCode(exitUsage, fmt.Errorf("%s: %w", fileOr(args), err))
 			}
@@ -137,9 +141,10 @@ func newConfigPrint() *cobra.Command {
 		Short: "Print what would be run: file, environment and flags resolved",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			plan, err := o.plan(cmd, catalog.All())
+			cat := catalog.All()
+			plan, err := o.plan(cmd, &cat)
 			if err != nil {
-				return withCode(exitUsage, err)
+				return coded(err)
 			}
 			if o.json {
 				return printJSON(cmd, plan.Config)

@@ -49,6 +49,8 @@ func bindStore(f *pflag.FlagSet, c *campaign.Config) {
 func bindSettings(f *pflag.FlagSet, k *campaign.Settings) {
 	f.StringSliceVar(&k.Locks, "lock", k.Locks, "locks to drive")
 	f.StringVar(&k.Token, "token", k.Token, "give a lock without tokens a number drawn in a second step: counter (known to be bad)")
+	f.StringVar(&k.Driver, "driver", k.Driver, "command of a driver: a lock in any language (see PROTOCOL.md), in place of --lock")
+	f.StringVar(&k.DriverStore, "driver-store", k.DriverStore, "lock store for the driver: one that leasehold stores lists, or none (default: the one it asks for)")
 	f.StringSliceVar(&k.Resources, "resource", k.Resources, "resources that the locks protect")
 	f.StringSliceVar(&k.Pairs, "pair", k.Pairs, "one more LOCK/RESOURCE beside those, such as etcd-mutex/etcd")
 	f.Var(&words[workload.Guard]{&k.Guards, false}, "guard", "what the holder does before it acts: none, check (asks its client), ask (asks the store)")
@@ -69,7 +71,7 @@ func bindSettings(f *pflag.FlagSet, k *campaign.Settings) {
 }
 
 // plan resolves what is asked for: by flags, by the environment, by a file.
-func (o *runOptions) plan(cmd *cobra.Command, cat campaign.Catalog) (*campaign.Plan, error) {
+func (o *runOptions) plan(cmd *cobra.Command, cat *campaign.Catalog) (*campaign.Plan, error) {
 	if err := fromEnvironment(cmd.Flags(), os.LookupEnv); err != nil {
 		return nil, err
 	}
@@ -83,7 +85,10 @@ func (o *runOptions) plan(cmd *cobra.Command, cat campaign.Catalog) (*campaign.P
 	if o.Seed == 0 && !cmd.Flags().Changed("seed") {
 		o.Seed = drawSeed()
 	}
-	return campaign.NewPlan(o.Config, cat)
+	if err := addDrivers(cmd.Context(), &o.Config, cat); err != nil {
+		return nil, err
+	}
+	return campaign.NewPlan(o.Config, *cat)
 }
 
 // fromEnvironment sets every flag that was not given from its variable, if there is

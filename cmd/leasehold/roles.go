@@ -13,6 +13,7 @@ import (
 	"github.com/leasehold-checker/leasehold/workload/campaign"
 	"github.com/leasehold-checker/leasehold/workload/catalog"
 	"github.com/leasehold-checker/leasehold/workload/child"
+	"github.com/leasehold-checker/leasehold/workload/driver"
 	"github.com/leasehold-checker/leasehold/workload/resource/register"
 	"github.com/leasehold-checker/leasehold/workload/store/embedded"
 )
@@ -22,8 +23,11 @@ import (
 func serve(role string) int {
 	roles := map[string]child.Body{
 		workload.RoleWorker: func(ctx context.Context, p *child.Parent) error {
-			return workload.Main(ctx, p, catalog.All().Registry())
+			r := catalog.All().Registry()
+			r.Driver = driver.Connect
+			return workload.Main(ctx, p, r)
 		},
+		driver.Role:           driver.Keep,
 		embedded.EtcdRole:     embedded.EtcdChild,
 		embedded.NATSRole:     embedded.NATSChild,
 		register.Role:         register.ServeChild,
@@ -46,5 +50,5 @@ func childRole() string { return child.Role() }
 
 // platformCommands are the commands that only Linux has.
 func platformCommands() []*cobra.Command {
-	return []*cobra.Command{newRun(), newInit(), newConfig(), newSchema(), newCard(), newHonest(), newStore(), newStores(), newLocks(), newDoctor(), newClean()}
+	return []*cobra.Command{newRun(), newInit(), newDriver(), newConfig(), newSchema(), newCard(), newHonest(), newStore(), newStores(), newLocks(), newDoctor(), newClean()}
 }

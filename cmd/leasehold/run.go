@@ -67,9 +67,9 @@ what was asked for makes no sense.`,
 
 func runCampaign(cmd *cobra.Command, o *runOptions) error {
 	cat := catalog.All()
-	plan, err := o.plan(cmd, cat)
+	plan, err := o.plan(cmd, &cat)
 	if err != nil {
-		return withCode(exitUsage, err)
+		return coded(err)
 	}
 	summary, err := o.carryOut(cmd, plan, cat)
 	if summary == nil {

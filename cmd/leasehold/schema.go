@@ -125,7 +125,7 @@ func describeCampaign(s *jsonschema.Schema) {
 			"images": "image", "endpoints": "endpoint", "time_limit": "time-limit", "lock_names": "locks", "fail_fast": "fail-fast", "no_control": "no-control",
 			"name": "name", "seed": "seed", "out": "out", "budget": "budget", "inconclusive": "inconclusive", "provision": "provision",
 			"fault": "fault", "mode": "mode", "until": "until", "pause": "pause", "ttl": "ttl", "work": "work", "trials": "trials",
-			"workers": "workers", "expect": "expect", "token": "token",
+			"workers": "workers", "expect": "expect", "token": "token", "driver": "driver", "driver_store": "driver-store",
 		} {
 			if p, f := properties[key], flags.Lookup(flag); p != nil && f != nil {
 				p.Description = f.Usage

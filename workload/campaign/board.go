@@ -29,6 +29,7 @@ type worker struct {
 	lockName string
 	board    *board
 	session  string // of the hold in which it last stopped itself
+	driven   bool   // its lock is a driver: it keeps processes beside it
 }
 
 var _ nemesis.Armed = (*worker)(nil)
@@ -50,6 +51,34 @@ func (w *worker) AwaitPoint(ctx context.Context, p histories.Point) error {
 		return errors.Join(err, w.disarm(undo, watch))
 	}
 	return nil
+}
+
+// SignalStop stops the worker, and before it what its lock keeps beside it.
+func (w *worker) SignalStop(ctx context.Context) error {
+	if w.driven {
+		watch := w.board.watch()
+		defer watch.close()
+		if err := w.Send(workload.Command{Do: workload.DoHalt}); err != nil {
+			return err
+		}
+		e, err := watch.await(ctx, []*worker{w}, 0, workload.SawHalted, workload.SawFailed)
+		if err != nil {
+			return err
+		}
+		if e.What == workload.SawFailed {
+			return fmt.Errorf("stop what worker %s keeps beside it: %s", w.Name(), e.Text)
+		}
+	}
+	return w.Process.SignalStop(ctx)
+}
+
+// Continue lets both go on.
+func (w *worker) Continue(ctx context.Context) error {
+	err := w.Process.Continue(ctx)
+	if w.driven {
+		err = errors.Join(err, w.Send(workload.Command{Do: workload.DoResume}))
+	}
+	return err
 }
 
 // disarm makes sure that the worker does not stop itself any more. It may be doing so

@@ -28,6 +28,7 @@ type Lock struct {
 	Topologies []store.Topology // those of the store that it can run on, its own first; nil: all
 	Tokens     bool             // whether it issues fencing tokens
 	Connect    lock.Factory
+	Driver     string // command of a driver, in place of Connect
 
 	NoTTL     bool                                  // its leases end with a session, never by time
 	LeastTTL  time.Duration                         // the store grants no shorter lease

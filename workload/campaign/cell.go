@@ -233,7 +233,7 @@ func (c *cellRun) startWorker(ctx context.Context, lockIndex int) error {
 		Log:  filepath.Join(c.dir, "worker-"+name+".log"),
 		Config: workload.Config{
 			Name: name, Cell: c.name, History: c.eventFile("worker-" + name), OriginNS: c.origin, TimeNamespace: c.namespace,
-			Lock: c.cell.Lock.Name, Endpoints: c.store.Endpoints(), Prefix: c.prefix, LockName: lockName(lockIndex), TTLMS: k.TTL.Milliseconds(), NoTTL: c.cell.Lock.NoTTL,
+			Lock: c.cell.Lock.Name, Driver: c.cell.Lock.Driver, Endpoints: c.store.Endpoints(), Prefix: c.prefix, LockName: lockName(lockIndex), TTLMS: k.TTL.Milliseconds(), NoTTL: c.cell.Lock.NoTTL,
 			Resource: c.cell.Resource.Name, ResourceEndpoint: c.resource.Endpoint(), ResourceName: resourceName(lockIndex),
 			Guard: c.cell.Guard, WorkUS: k.Work.Microseconds(), Mode: k.Mode, Seed: uint64(k.Seed),
 			OpLimitMS: (10*c.cell.Pause + time.Minute).Milliseconds(),
@@ -242,7 +242,7 @@ func (c *cellRun) startWorker(ctx context.Context, lockIndex int) error {
 	if err != nil {
 		return err
 	}
-	w := &worker{Process: p, lockName: lockName(lockIndex), board: c.board}
+	w := &worker{Process: p, lockName: lockName(lockIndex), board: c.board, driven: c.cell.Lock.Driver != ""}
 	c.workers = append(c.workers, w)
 	go func() {
 		c.board.follow(w)

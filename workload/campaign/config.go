@@ -95,7 +95,11 @@ type Settings struct {
 	Expect    Expect            `json:"expect" yaml:"expect"`
 	NoControl bool              `json:"no_control" yaml:"no_control"`
 	Token     string            `json:"token,omitempty" yaml:"token,omitempty"` // "" or TokenCounter
-	Floors    Floors            `json:"floors,omitzero" yaml:"floors,omitempty"`
+	// Driver is the command of a driver, a lock in any language: it is the one lock of the
+	// block. DriverStore is the store that it gets; "": the one that it asks for.
+	Driver      string `json:"driver,omitempty" yaml:"driver,omitempty"`
+	DriverStore string `json:"driver_store,omitempty" yaml:"driver_store,omitempty"`
+	Floors      Floors `json:"floors,omitzero" yaml:"floors,omitempty"`
 }
 
 // Floors are the least that a cell must have done to count.

@@ -184,7 +184,11 @@ func (c Config) Command() string {
 			words = append(words, "--"+flag, value)
 		}
 	}
-	list("lock", c.Locks, d.Locks)
+	if c.Driver == "" {
+		list("lock", c.Locks, d.Locks)
+	}
+	one("driver", quoted(c.Driver), "")
+	one("driver-store", c.DriverStore, "")
 	list("resource", c.Resources, d.Resources)
 	list("guard", texts(c.Guards), texts(d.Guards))
 	list("fence", texts(c.Fences), nil)
@@ -212,6 +216,14 @@ func (c Config) Command() string {
 		words = append(words, "--no-control")
 	}
 	return strings.Join(append(words, "--seed", strconv.FormatInt(c.Seed, 10)), " ")
+}
+
+// quoted is a text as a shell takes it.
+func quoted(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 func texts[T ~string](list []T) []string {

@@ -47,6 +47,18 @@ type Lease interface {
 	Release(ctx context.Context) error
 }
 
+// Companion is a lock that keeps processes of its own beside the worker: the driver of
+// a lock in another language. A pause stops both, or it would be none.
+type Companion interface {
+	// Halt stops them, and returns when the kernel shows every one of their threads as
+	// stopped.
+	Halt(ctx context.Context) error
+	// Resume lets them go on.
+	Resume() error
+	// Failed is why they are of no more use, nil while they are.
+	Failed() error
+}
+
 // Listener is told what a client library does on its own, at the time it does it.
 // Its methods are called from the library's goroutines and must not block.
 type Listener interface {
