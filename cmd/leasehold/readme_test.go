@@ -32,11 +32,13 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	corpus, err := filepath.Abs("../../histories")
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for link, target := range map[string]string{"bin/leasehold": own, "histories": corpus} {
+	for link, target := range map[string]string{
+		"bin/leasehold": own, "histories": filepath.Join(root, "histories"), "workload": filepath.Join(root, "workload"),
+	} {
 		path := filepath.Join(dir, link)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
