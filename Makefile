@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: build demo test lint bench clean images image-consul campaign honest
+.PHONY: build demo test lint bench fuzz-long mutants clean images image-consul campaign honest
 
 build: ## bin/leasehold
 	CGO_ENABLED=0 go build -ldflags "$(LDFLAGS)" -o bin/leasehold ./cmd/leasehold
@@ -31,6 +31,12 @@ lint: ## gofmt, go vet, staticcheck, go mod tidy
 
 bench: ## what recording and checking cost
 	go test -run '^$$' -bench . -benchmem ./...
+
+fuzz-long: ## millions of random histories, and each fuzz target for FUZZTIME (5m)
+	bash .ci/fuzz
+
+mutants: ## breaks the checkers on purpose, and sees whether their tests notice; some 40 minutes
+	go run ./.ci/mutants
 
 clean: ## all that make has made
 	rm -rf bin .test

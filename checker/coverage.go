@@ -17,13 +17,12 @@ func cover(ctx context.Context, b *model.Book, findings []finding) (c Coverage, 
 		f := &findings[i]
 		byNumber := f.judgement.StaleQuestion.SeqOnly
 		t.numbers[f.resource.Name] = byNumber
-		late := f.resource.StaleOperations(byNumber)
-		for _, op := range late {
+		for _, op := range f.late {
 			if b.History.Ops[op].F == histories.Write {
 				c.StaleAccepted++
 			}
 		}
-		countExposures(&c, b, f.resource, late)
+		countExposures(&c, b, f.resource, f.late)
 		c.StaleRefused += len(f.resource.StaleRefused(byNumber))
 		c.LostUpdates += len(f.lost)
 		for _, l := range f.lost {

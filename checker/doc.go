@@ -10,6 +10,12 @@
 // unknown, and a property without a case to judge is no evidence: the checker
 // says so and never calls such a history clean.
 //
-// The sequential specifications are in the package model, where Porcupine
-// decides them.
+// The two properties of resources are questions to a sequential specification (package
+// model), and several engines are asked in turn: plain scans, the resource's own
+// numbers, an exact near-linear solver (package exact), a just-in-time search, and
+// Porcupine. None is believed. A valid verdict stands on an order that was replayed
+// through the specification, an invalid one on a few operations that Porcupine itself
+// found illegal; a proof that does not hold is an error ([ErrCertificate]), never a
+// verdict. Work and memory are bounded, and what lies beyond the bounds is unknown,
+// with what stood in the way.
 package checker

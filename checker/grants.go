@@ -4,13 +4,12 @@ import (
 	"context"
 
 	"github.com/leasehold-checker/leasehold/checker/exact"
-	"github.com/leasehold-checker/leasehold/checker/model"
 	"github.com/leasehold-checker/leasehold/checker/witness"
 )
 
 // exclusion judges the promises. The earliest breaches are told.
-func exclusion(ctx context.Context, b *model.Book) PropertyResult {
-	found := exact.Exclusion(ctx, b)
+func exclusion(ctx context.Context, l *exact.Ledger) (PropertyResult, error) {
+	found := exact.Exclusion(ctx, l)
 	r := ofGrants(Exclusion, found.Checked, len(found.Breaches))
 	if found.Undecided && r.Verdict == Valid {
 		r.Verdict, r.Checked, r.Why = Unknown, max(r.Checked, 1), "too many overlapping acquires for the time limit"
@@ -19,25 +18,25 @@ func exclusion(ctx context.Context, b *model.Book) PropertyResult {
 		r.MarginNS = &margin
 	}
 	for _, x := range found.Breaches[:min(len(found.Breaches), maxWitnesses)] {
-		r.Witnesses = append(r.Witnesses, witness.Exclusion(b, x))
+		r.Witnesses = append(r.Witnesses, witness.Exclusion(l.Book(), x))
 	}
 	r.Cause = cause(r.Witnesses)
-	return r
+	return r, confirmPlainly(l, &r)
 }
 
 // tokenOrder judges the tokens.
-func tokenOrder(b *model.Book) PropertyResult {
-	found := exact.TokenOrder(b)
+func tokenOrder(_ context.Context, l *exact.Ledger) (PropertyResult, error) {
+	found := exact.TokenOrder(l.Book())
 	r := ofGrants(TokenOrder, found.Checked, len(found.Faults))
 	for _, f := range found.Faults[:min(len(found.Faults), maxWitnesses)] {
-		r.Witnesses = append(r.Witnesses, witness.TokenOrder(b, f))
+		r.Witnesses = append(r.Witnesses, witness.TokenOrder(l.Book(), f))
 	}
 	r.Cause = cause(r.Witnesses)
-	return r
+	return r, confirmPlainly(l, &r)
 }
 
 func ofGrants(p Property, checked, violations int) PropertyResult {
-	r := PropertyResult{Property: p, Verdict: Valid, Role: Gate, Checked: checked, Violations: violations}
+	r := PropertyResult{Property: p, Verdict: Valid, Role: p.role(), Checked: checked, Violations: violations}
 	if violations > 0 {
 		r.Verdict = Invalid
 	}

@@ -15,80 +15,82 @@ import (
 type finding struct {
 	resource  *model.Resource
 	judgement model.Judgement
-	stale     []int // accepted stale operations: places in History.Ops
-	lost      []model.LostWrite
-	orphans   []int
-	cores     map[Property][]int // illegal, and nothing of the above: what the search could not do without
+	scan
+	late   []int               // stale operations, by the question that decided: places in History.Ops
+	cores  map[Property][]int  // illegal, and nothing that a scan sees: what is illegal by itself
+	unseen bool                // the core of lost-update is one of which the values read could be explained
+	why    map[Property]string // undecided: what stood in the way
 }
 
-// judge asks Porcupine and the direct scans, and holds them against each other.
-//
-// The search has until ctx ends, the scans until scans does.
-func judge(ctx, scans context.Context, r *model.Resource) (finding, error) {
-	f := finding{resource: r, cores: map[Property][]int{}}
-	f.judgement = r.Judge(ctx, model.Limits{})
-	j := &f.judgement
-	f.stale = r.StaleOperations(j.StaleQuestion.SeqOnly)
-	f.lost, f.orphans = r.LostWrites(scans), r.Orphans()
-	f.confirm()
+// court is what the judgements of all resources share.
+type court struct {
+	scans context.Context // until when the scans may take
+	turns turns
+}
+
+// judge asks for both properties, and for the reasons. The scans may take until
+// their own context ends.
+func (c *court) judge(ctx context.Context, r *model.Resource, audited bool) (finding, error) {
+	f := finding{resource: r, scan: newScan(c.scans, r), cores: map[Property][]int{}, why: map[Property]string{}}
+	certifier := newCertifier(ctx, c, f.scan, audited)
+	decide := func(q model.Question) (model.Answer, error) { return certifier.answer(ctx, q) }
+	var err error
+	if f.judgement, err = model.Judge(decide); err != nil {
+		return f, err
+	}
+	if err := f.byNumber(decide); err != nil {
+		return f, err
+	}
+	f.late = f.scan.stale
+	if f.judgement.StaleQuestion.SeqOnly {
+		f.late = r.StaleOperations(true)
+	}
 	if err := f.disagreement(); err != nil {
 		return f, err
 	}
-	if j.Stale == model.Illegal && len(f.stale) == 0 {
-		f.cores[StaleWrite] = shrink(ctx, r, j.StaleQuestion)
-	}
-	if j.Lost == model.Illegal && len(f.lost)+len(f.orphans) == 0 {
-		f.cores[LostUpdate] = shrink(ctx, r, j.LostQuestion)
-	}
+	f.explain(c.scans, StaleWrite, f.judgement.Stale, certifier.decided[f.judgement.StaleQuestion], len(f.late))
+	f.explain(c.scans, LostUpdate, f.judgement.Lost, certifier.decided[f.judgement.LostQuestion], len(f.lost)+len(f.orphans))
 	return f, nil
 }
 
-// disagreement is an error if a scan has proof of a violation and Porcupine has an
-// order without one: one of the two is wrong, and nobody can tell which.
+// byNumber settles stale-write where it is not even clear by which question it has to
+// be judged: if the resource's own numbers alone say that an operation was stale, it
+// is so by any of them.
+func (f *finding) byNumber(decide model.Decider) error {
+	if f.judgement.Stale != model.Undecided || len(f.resource.StaleOperations(true)) == 0 {
+		return nil
+	}
+	q := model.Question{Grants: true, SeqOnly: true}
+	answer, err := decide(q)
+	if answer == model.Illegal {
+		f.judgement.Stale, f.judgement.StaleQuestion = answer, q
+	}
+	return err
+}
+
+// explain keeps the core or the reason of a decision, where it is needed.
+func (f *finding) explain(ctx context.Context, p Property, answer model.Answer, d model.Decision, seen int) {
+	switch {
+	case answer == model.Illegal && seen == 0:
+		f.cores[p] = f.resource.Places(d.Core)
+		if p == LostUpdate {
+			f.unseen = f.resource.Only(f.cores[p]).Decide(ctx, model.Question{Values: true}, model.Limits{Memory: smallMemory}) == model.Legal
+		}
+	case answer == model.Undecided:
+		f.why[p] = cmp.Or(d.Why, "it is open whether any order explains the values read")
+	}
+}
+
+// disagreement is an error if a scan sees a violation where an order was found and
+// confirmed: one of the two is wrong, and nobody can tell which.
 func (f *finding) disagreement() error {
 	switch {
-	case f.judgement.Stale == model.Legal && len(f.stale) > 0:
-		return fmt.Errorf("judge resource %q: %s: operation %d is stale, Porcupine finds an order: %w", f.resource.Name, StaleWrite, f.stale[0], ErrDisagree)
+	case f.judgement.Stale == model.Legal && len(f.late) > 0:
+		return fmt.Errorf("judge resource %q: %s: operation %d is stale, and yet there is an order: %w", f.resource.Name, StaleWrite, f.late[0], ErrDisagree)
 	case f.judgement.Lost == model.Legal && len(f.lost)+len(f.orphans) > 0:
-		return fmt.Errorf("judge resource %q: %s: an update is lost, Porcupine finds an order: %w", f.resource.Name, LostUpdate, ErrDisagree)
+		return fmt.Errorf("judge resource %q: %s: an update is lost, and yet there is an order: %w", f.resource.Name, LostUpdate, ErrDisagree)
 	}
 	return nil
-}
-
-func shrink(ctx context.Context, r *model.Resource, q model.Question) []int {
-	return witness.Shrink(ctx, r, func(part *model.Resource) bool {
-		return part.Decide(ctx, q, model.Limits{}) == model.Illegal
-	})
-}
-
-// confirm settles what Porcupine could not decide as a whole, if a scan found a
-// violation: Porcupine is asked about its few operations alone. A legal order stays
-// legal when operations are left out, so if the few are illegal, all are. For
-// stale-write the few must be ordered by the resource's own numbers, since real time
-// does not count where it contradicts them, and that is a question about all.
-func (f *finding) confirm() {
-	ctx := context.Background() // the few operations take no time worth naming
-	ask := func(q model.Question, ops ...int) bool {
-		slices.Sort(ops)
-		return f.resource.Only(ops).Decide(ctx, q, model.Limits{}) == model.Illegal
-	}
-	j := &f.judgement
-	if j.Lost == model.Undecided && len(f.lost) > 0 {
-		l := f.lost[0]
-		if ask(model.Question{Bases: true}, l.Base, l.Lost, l.Write) {
-			j.Lost = model.Illegal
-		}
-	}
-	if j.Lost == model.Undecided && len(f.orphans) > 0 && ask(model.Question{Values: true}, f.orphans[0]) {
-		j.Lost = model.Illegal
-	}
-	if j.Stale == model.Undecided {
-		numbered := f.resource.StaleOperations(true)
-		if len(numbered) > 0 && ask(model.Question{Grants: true, SeqOnly: true}, numbered[0], f.resource.FirstNewer(numbered[0], true)) {
-			j.Stale, j.StaleQuestion.SeqOnly = model.Illegal, true
-			f.stale = numbered
-		}
-	}
 }
 
 // sumUp is the result of one property over all resources.
@@ -107,7 +109,7 @@ func sumUp(b *model.Book, p Property, findings []finding) PropertyResult {
 		case model.Undecided:
 			r.Verdict = Worst(r.Verdict, Unknown)
 			if r.Why == "" {
-				r.Why = fmt.Sprintf("resource %q: no answer within the limits of time and memory", f.resource.Name)
+				r.Why = fmt.Sprintf("resource %q: %s", f.resource.Name, f.why[p])
 			}
 			checked = max(checked, 1)
 		}
@@ -121,8 +123,8 @@ func sumUp(b *model.Book, p Property, findings []finding) PropertyResult {
 	return r
 }
 
-// of returns what a finding says about a property: the number of cases, Porcupine's
-// answer, and the violations as cases to be told.
+// of returns what a finding says about a property: the number of cases, the answer,
+// and the violations as cases to be told.
 func (f *finding) of(b *model.Book, p Property) (checked int, answer model.Answer, cases []witness.Case) {
 	answer = f.judgement.Lost
 	checked = f.resource.Based()
@@ -142,9 +144,9 @@ func (f *finding) of(b *model.Book, p Property) (checked int, answer model.Answe
 	case core != nil && p == StaleWrite:
 		return checked, answer, []witness.Case{witness.SearchedStale(f.resource, core)}
 	case core != nil:
-		return checked, answer, []witness.Case{witness.SearchedLost(f.resource, core)}
+		return checked, answer, []witness.Case{witness.SearchedLost(f.resource, core, f.unseen)}
 	case p == StaleWrite:
-		for _, s := range f.stale[:min(len(f.stale), maxWitnesses)] { // the earliest; all have two operations
+		for _, s := range f.late[:min(len(f.late), maxWitnesses)] { // the earliest; all have two operations
 			newer := f.resource.FirstNewer(s, f.judgement.StaleQuestion.SeqOnly)
 			cases = append(cases, witness.Stale(b, f.resource, s, newer, f.lost))
 		}
@@ -161,7 +163,7 @@ func (f *finding) of(b *model.Book, p Property) (checked int, answer model.Answe
 
 func (f *finding) violations(p Property) int {
 	if p == StaleWrite {
-		return len(f.stale)
+		return len(f.late)
 	}
 	return len(f.lost)
 }

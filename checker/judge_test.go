@@ -19,12 +19,12 @@ func TestDisagreement(t *testing.T) {
 		f    finding
 		want bool
 	}{
-		"both say stale":              {finding{judgement: model.Judgement{Stale: model.Illegal, Lost: model.Legal}, stale: []int{1}}, false},
-		"only the scan says stale":    {finding{judgement: model.Judgement{Stale: model.Legal, Lost: model.Legal}, stale: []int{1}}, true},
+		"both say stale":              {finding{judgement: model.Judgement{Stale: model.Illegal, Lost: model.Legal}, late: []int{1}}, false},
+		"only the scan says stale":    {finding{judgement: model.Judgement{Stale: model.Legal, Lost: model.Legal}, late: []int{1}}, true},
 		"only the search says stale":  {finding{judgement: model.Judgement{Stale: model.Illegal, Lost: model.Legal}}, false},
-		"the search gave up":          {finding{judgement: model.Judgement{Stale: model.Undecided, Lost: model.Undecided}, stale: []int{1}, orphans: []int{2}}, false},
-		"only the scan says lost":     {finding{judgement: model.Judgement{Stale: model.Legal, Lost: model.Legal}, lost: []model.LostWrite{{}}}, true},
-		"only the scan has an orphan": {finding{judgement: model.Judgement{Stale: model.Legal, Lost: model.Legal}, orphans: []int{3}}, true},
+		"the search gave up":          {finding{judgement: model.Judgement{Stale: model.Undecided, Lost: model.Undecided}, late: []int{1}, scan: scan{orphans: []int{2}}}, false},
+		"only the scan says lost":     {finding{judgement: model.Judgement{Stale: model.Legal, Lost: model.Legal}, scan: scan{lost: []model.LostWrite{{}}}}, true},
+		"only the scan has an orphan": {finding{judgement: model.Judgement{Stale: model.Legal, Lost: model.Legal}, scan: scan{orphans: []int{3}}}, true},
 		"both say nothing":            {finding{judgement: model.Judgement{Stale: model.Legal, Lost: model.Legal}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestUncountedTrials(t *testing.T) {
 // What could not even be looked at is unknown, for every property.
 func TestOverdue(t *testing.T) {
 	t.Parallel()
-	for tokens, want := range map[histories.Tokens]int{histories.TokensOrdered: 4, histories.TokensNone: 3} {
+	for tokens, want := range map[histories.Tokens]int{histories.TokensOrdered: 9, histories.TokensNone: 8} {
 		r := overdue(&histories.History{Header: histories.Header{Tokens: tokens}})
 		if r.Verdict != Unknown || r.Why == "" || len(r.Properties) != want {
 			t.Errorf("%+v", r)

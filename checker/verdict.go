@@ -17,6 +17,19 @@ const (
 	// TokenOrder: tokens grow from grant to grant; one token, one holder. It is not
 	// in the Result of a lock that issues none.
 	TokenOrder Property = "token-order"
+	// OverFencing: the current holder is never refused.
+	OverFencing Property = "over-fencing"
+	// Hold: a guarded operation happens inside a hold of that worker, under that
+	// hold's own token, on a decision taken in it.
+	Hold Property = "hold"
+	// LiveGrant: no acquire, and no renewal, is answered ok for a lease that has
+	// already ended.
+	LiveGrant Property = "live-grant"
+	// Belief: the client told the worker the truth about holding or having lost.
+	Belief Property = "belief"
+	// Progress: with a waiting worker and no live holder somebody is granted the lock
+	// within a bound.
+	Progress Property = "progress"
 )
 
 // Verdict is the answer for one property or one history.
@@ -48,3 +61,12 @@ const (
 	Gate   Role = "gate"   // counts
 	Report Role = "report" // is told, and decides nothing
 )
+
+// role is what a property is for by default. A live-grant of which only stopped workers
+// are guilty is a report, too.
+func (p Property) role() Role {
+	if p == Belief || p == Progress {
+		return Report
+	}
+	return Gate
+}

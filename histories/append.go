@@ -67,28 +67,12 @@ func appendAttributes(b []byte, o *Operation, keys keySet, ttl int64) []byte {
 // attribute is a string attribute of an operation.
 func attribute(o *Operation, k key) string {
 	switch k {
-	case keyLock:
-		return o.Lock
 	case keyGrant:
 		return o.Grant
-	case keyMode:
-		return o.Mode
-	case keySession:
-		return o.Session
-	case keyResource:
-		return o.Resource
 	case keyValue:
 		return o.Value.Or("")
-	case keyUnder:
-		return o.Under
-	case keyError:
-		return o.Error
-	case keyTarget:
-		return o.Target
-	case keyPoint:
-		return string(o.Point)
 	}
-	return o.Text
+	return *textOf(o, k)
 }
 
 // appendString appends a JSON string. Invalid UTF-8 becomes U+FFFD; validated

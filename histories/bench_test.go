@@ -1,7 +1,7 @@
 package histories_test
 
 import (
-	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,48 +13,89 @@ import (
 	"github.com/leasehold-checker/leasehold/histories"
 )
 
-// plainHistory is what many workers do on locks of their own: n operations.
-func plainHistory(n int) *histories.History {
-	const workers = 32
+// busyHistory is what a campaign records: n operations of 32 workers on 16 locks,
+// two workers each, who acquire, read, check, write, read back and release in turn.
+func busyHistory(n int) *histories.History {
+	const locks = 16
 	h := &histories.History{}
-	for w := range workers {
-		h.Header.Guards = append(h.Header.Guards, histories.Guard{Lock: "lock-" + strconv.Itoa(w), Resource: "register-" + strconv.Itoa(w)})
+	for l := range locks {
+		name := strconv.Itoa(l)
+		h.Header.Guards = append(h.Header.Guards, histories.Guard{Lock: "lock-" + name, Resource: "register-" + name})
 	}
+	var ids [2 * locks]int64
+	var grants [locks]int64
 	for i := range n {
-		w := i % workers
-		name, token := strconv.Itoa(w), histories.Some(int64(i/workers/10))
-		o := histories.Operation{
-			Process: name, ID: int64(i / workers), Type: histories.OK, Invoke: int64(i) * 30_000, Return: int64(i)*30_000 + 20_000,
-			F: histories.Write, Resource: "register-" + name, Grant: name + "." + strconv.Itoa(i/workers/10), Token: token,
-			Value: histories.Some(name + "-" + strconv.Itoa(i)), Seq: histories.Some(int64(i)),
+		l, step := i%locks, i/locks%6
+		if step == 0 {
+			grants[l]++
 		}
-		if i/workers%10 == 0 {
-			o.F, o.Lock, o.Resource, o.TTLAsked = histories.Acquire, "lock-"+name, "", 2000
-			o.Value, o.Seq = histories.Option[string]{}, histories.Option[int64]{}
-		}
+		w := 2*l + int(grants[l])%2
+		o := busyOperation(step, w, l, grants[l])
+		o.ID, o.Invoke = ids[w], int64(i)*30_000
+		o.Return = o.Invoke + 20_000
+		ids[w]++
 		h.Ops = append(h.Ops, o)
 	}
 	return h
 }
 
+func busyOperation(step, worker, lock int, grant int64) histories.Operation {
+	name := strconv.Itoa(worker)
+	o := histories.Operation{Process: name, Type: histories.OK, Grant: name + "." + strconv.FormatInt(grant, 10), Token: histories.Some(grant)}
+	onLock := step == 0 || step == 2 || step == 5
+	if onLock {
+		o.Lock = "lock-" + strconv.Itoa(lock)
+	} else {
+		o.Resource = "register-" + strconv.Itoa(lock)
+	}
+	value := func(grant int64) histories.Option[string] {
+		return histories.Some(strconv.Itoa(lock) + "-" + strconv.FormatInt(grant, 10))
+	}
+	switch step {
+	case 0:
+		o.F, o.TTLAsked = histories.Acquire, 2000
+	case 1:
+		o.F, o.Value, o.Seq = histories.Read, value(grant-1), histories.Some(2*grant-1)
+	case 2:
+		o.F, o.Held, o.Token = histories.Check, histories.Some(true), histories.Option[int64]{}
+	case 3:
+		o.F, o.Value, o.Seq = histories.Write, value(grant), histories.Some(2*grant)
+	case 4:
+		o.F, o.Value, o.Seq = histories.Read, value(grant), histories.Some(2*grant)
+	case 5:
+		o.F, o.Token = histories.Release, histories.Option[int64]{}
+	}
+	return o
+}
+
+// BenchmarkDecodeJSONL reads a file of a million operations: two million lines.
 func BenchmarkDecodeJSONL(b *testing.B) {
-	const n = 100_000
-	var text bytes.Buffer
-	if err := histories.EncodeJSONL(&text, plainHistory(n)); err != nil {
+	const n = 1_000_000
+	path := filepath.Join(b.TempDir(), "history.jsonl")
+	f, err := os.Create(path)
+	if err != nil {
 		b.Fatal(err)
 	}
-	b.SetBytes(int64(text.Len()))
+	if err := errors.Join(histories.EncodeJSONL(f, busyHistory(n)), f.Close()); err != nil {
+		b.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(info.Size())
+	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := histories.DecodeJSONL(bytes.NewReader(text.Bytes()), "f"); err != nil {
+		if _, err := histories.ReadFile(path); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(2*n)*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(2*n*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
 func BenchmarkEncodeJSONL(b *testing.B) {
 	const n = 100_000
-	h := plainHistory(n)
+	h := busyHistory(n)
 	for b.Loop() {
 		if err := histories.EncodeJSONL(io.Discard, h); err != nil {
 			b.Fatal(err)

@@ -1,6 +1,9 @@
 package histories
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // key is an attribute of an event, by its name in JSON Lines.
 type key uint8
@@ -114,26 +117,95 @@ func (s keySet) with(k key, yes bool) keySet {
 }
 
 // first is the lowest key of a set that is not empty.
-func (s keySet) first() key {
-	for k := range numKeys {
-		if s.has(k) {
-			return k
-		}
-	}
-	return numKeys
-}
+func (s keySet) first() key { return key(bits.TrailingZeros32(uint32(s))) }
 
 // required are the keys that every event has; only index may be missing beside
 // them, in the file of one process.
 const required = keySet(1<<keyTime | 1<<keyProcess | 1<<keyOp | 1<<keyType | 1<<keyF)
 
-// event is one line: half an operation. The attributes stand in op, where ttl_ms
-// is always op.TTL, and the type of the event is op.Type.
+// event is one line: half an operation. What does not stand in keys is left over from
+// a line before: clearing all of it would cost more than reading the line.
 type event struct {
-	keys  keySet
-	index int64
-	time  int64
-	op    Operation
+	keys    keySet
+	kind    Type
+	held    bool
+	line    int // of the file
+	numbers [numKeys]int64
+	texts   [numKeys]string
+}
+
+// process and the others below are of a line that has all required keys.
+func (e *event) process() string { return e.texts[keyProcess] }
+func (e *event) f() F            { return F(e.texts[keyF]) }
+func (e *event) id() int64       { return e.numbers[keyOp] }
+func (e *event) time() int64     { return e.numbers[keyTime] }
+
+// check judges an event by itself, whatever stands before it.
+func (e *event) check() error {
+	if err := checkFunction(e.process(), e.f()); err != nil {
+		return err
+	}
+	if err := checkKeys(e.process(), e.f(), e.kind, e.keys&^(required|1<<keyIndex)); err != nil {
+		return err
+	}
+	if ttl := e.numbers[keyTTL]; e.keys.has(keyTTL) && ttl <= 0 {
+		return fmt.Errorf("ttl_ms %d is not positive", ttl)
+	}
+	if e.time() < 0 {
+		return fmt.Errorf("time_ns %d is negative", e.time())
+	}
+	return nil
+}
+
+// fill sets what the event says of the operation.
+func (e *event) fill(o *Operation) {
+	for rest := e.keys &^ (required | 1<<keyIndex); rest != 0; rest &= rest - 1 {
+		switch k := rest.first(); k {
+		case keyTTL:
+			if e.kind == Invoke {
+				o.TTLAsked = e.numbers[k]
+			} else {
+				o.TTL = e.numbers[k]
+			}
+		case keyToken:
+			o.Token = Some(e.numbers[k])
+		case keySeq:
+			o.Seq = Some(e.numbers[k])
+		case keyCount:
+			o.HoldsLeft = Some(e.numbers[k])
+		case keyHeld:
+			o.Held = Some(e.held)
+		case keyValue:
+			o.Value = Some(e.texts[k])
+		case keyGrant:
+			o.Grant, o.GrantLate = e.texts[k], e.kind != Invoke
+		default:
+			*textOf(o, k) = e.texts[k]
+		}
+	}
+}
+
+// textOf is where an operation keeps a text that is empty if it was not said.
+func textOf(o *Operation, k key) *string {
+	switch k {
+	case keyLock:
+		return &o.Lock
+	case keyMode:
+		return &o.Mode
+	case keySession:
+		return &o.Session
+	case keyResource:
+		return &o.Resource
+	case keyUnder:
+		return &o.Under
+	case keyError:
+		return &o.Error
+	case keyTarget:
+		return &o.Target
+	case keyPoint:
+		return (*string)(&o.Point)
+	}
+	return &o.Text
 }
 
 // askedKeys are the attributes that an operation shows when it is invoked:

@@ -94,3 +94,22 @@ func FuzzParseText(f *testing.F) {
 		}
 	})
 }
+
+// FuzzReadFrom reads what is packed, and knows the notation by its first bytes.
+func FuzzReadFrom(f *testing.F) {
+	f.Add([]byte(pausedHolder))
+	f.Add(packed(f, pausedHolder))
+	f.Add(packed(f, smallHeader))
+	f.Add(append(packed(f, smallHeader), packed(f, "\n\n")...)) // two members are one file
+	f.Add(packed(f, string(packed(f, pausedHolder))))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := histories.ReadFrom(bytes.NewReader(b), "f")
+		if err != nil {
+			if h != nil {
+				t.Fatal("a history beside an error")
+			}
+			return
+		}
+		must(t, histories.Validate(h))
+	})
+}

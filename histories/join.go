@@ -9,30 +9,12 @@ import (
 
 // joiner pairs invocations with their answers.
 type joiner struct {
-	blocks [][]Operation // an operation without Type is still open
-	count  int
-	procs  map[string]*process
+	ops   opList // an operation without Type is still open
+	index int64  // the last one seen; -1: none
+	procs map[string]*process
 }
 
-// blockSize is the number of operations in a block. Growing one slice would copy
-// each operation several times.
-const blockSize = 1024
-
-func (j *joiner) at(place int) *Operation { return &j.blocks[place/blockSize][place%blockSize] }
-
-// append adds an operation, and gives its place.
-func (j *joiner) append(o *Operation) int {
-	switch {
-	case j.count == 0:
-		j.blocks = append(j.blocks, nil) // most files are short
-	case j.count%blockSize == 0:
-		j.blocks = append(j.blocks, make([]Operation, 0, blockSize))
-	}
-	last := &j.blocks[len(j.blocks)-1]
-	*last = append(*last, *o)
-	j.count++
-	return j.count - 1
-}
+func newJoiner() *joiner { return &joiner{index: -1, procs: map[string]*process{}} }
 
 // process is what a joiner knows of one process.
 type process struct {
@@ -41,89 +23,78 @@ type process struct {
 	lastLine int
 }
 
-// add takes the next event, from the given line.
-func (j *joiner) add(e *event, line int) error {
-	o := &e.op
-	if err := checkFunction(o.Process, o.F); err != nil {
+// add takes the next event, which passes its own check.
+func (j *joiner) add(e *event) error {
+	if err := j.nextIndex(e); err != nil {
 		return err
 	}
-	attributes := e.keys &^ (required | 1<<keyIndex)
-	if err := checkKeys(o.Process, o.F, o.Type, attributes); err != nil {
-		return err
+	p := j.process(e.process())
+	if e.time() < p.last {
+		return fmt.Errorf("time runs backwards in process %s: %d ns, after %d ns in line %d", e.process(), e.time(), p.last, p.lastLine)
 	}
-	if e.keys.has(keyTTL) && o.TTL <= 0 {
-		return fmt.Errorf("ttl_ms %d is not positive", o.TTL)
-	}
-	p := j.process(o.Process)
-	if e.time < 0 {
-		return fmt.Errorf("time_ns %d is negative", e.time)
-	}
-	if e.time < p.last {
-		return fmt.Errorf("time runs backwards in process %s: %d ns, after %d ns in line %d", o.Process, e.time, p.last, p.lastLine)
-	}
-	p.last, p.lastLine = e.time, line
-	if o.Type == Invoke {
-		return j.invoke(p, e, line)
+	p.last, p.lastLine = e.time(), e.line
+	if e.kind == Invoke {
+		return j.invoke(p, e)
 	}
 	return j.answer(p, e)
+}
+
+// nextIndex checks that positions grow. They may leave gaps, so that a history
+// can be cut down to one lock with a line filter.
+func (j *joiner) nextIndex(e *event) error {
+	if !e.keys.has(keyIndex) {
+		return nil
+	}
+	index := e.numbers[keyIndex]
+	if index <= j.index {
+		return fmt.Errorf("index %d, after %d", index, j.index)
+	}
+	j.index = index
+	return nil
 }
 
 func (j *joiner) process(name string) *process {
 	p := j.procs[name]
 	if p == nil {
-		if j.procs == nil {
-			j.procs = map[string]*process{}
-		}
 		p = &process{}
 		j.procs[name] = p
 	}
 	return p
 }
 
-func (j *joiner) invoke(p *process, e *event, line int) error {
-	if place, twice := p.ops.get(e.op.ID); twice {
-		return fmt.Errorf("op %d of process %s was invoked before, in line %d", e.op.ID, e.op.Process, j.at(place).Line)
+func (j *joiner) invoke(p *process, e *event) error {
+	if place, twice := p.ops.get(e.id()); twice {
+		return fmt.Errorf("op %d of process %s was invoked before, in line %d", e.id(), e.process(), j.ops.at(place).Line)
 	}
-	place := j.append(&e.op)
-	p.ops.put(e.op.ID, place)
-	o := j.at(place)
-	o.Type, o.Invoke, o.Line = "", e.time, line
-	o.TTLAsked, o.TTL = o.TTL, 0
+	p.ops.put(e.id(), j.ops.len)
+	o := j.ops.add()
+	o.Process, o.ID, o.F, o.Invoke, o.Line = e.process(), e.id(), e.f(), e.time(), e.line
+	e.fill(o)
 	return nil
 }
 
 func (j *joiner) answer(p *process, e *event) error {
-	a := &e.op
-	place, known := p.ops.get(a.ID)
+	place, known := p.ops.get(e.id())
 	if !known {
-		return fmt.Errorf("%s of op %d of process %s, which was not invoked before", a.Type, a.ID, a.Process)
+		return fmt.Errorf("%s of op %d of process %s, which was not invoked before", e.kind, e.id(), e.process())
 	}
-	o := j.at(place)
+	o := j.ops.at(place)
 	switch {
 	case o.Type != "":
-		return fmt.Errorf("op %d of process %s has an answer already", a.ID, a.Process)
-	case o.F != a.F:
-		return fmt.Errorf("op %d of process %s is answered as %s, but was invoked as %s in line %d", a.ID, a.Process, a.F, o.F, o.Line)
-	case a.Grant != "" && o.Grant != "":
+		return fmt.Errorf("op %d of process %s has an answer already", e.id(), e.process())
+	case o.F != e.f():
+		return fmt.Errorf("op %d of process %s is answered as %s, but was invoked as %s in line %d", e.id(), e.process(), e.f(), o.F, o.Line)
+	case o.Grant != "" && e.keys.has(keyGrant):
 		return errors.New("grant is named twice: by the invocation and by the answer")
 	}
-	o.Type, o.Return = a.Type, e.time
-	o.TTL, o.Seq, o.Held, o.HoldsLeft, o.Error = a.TTL, a.Seq, a.Held, a.HoldsLeft, a.Error
-	if a.Grant != "" {
-		o.Grant, o.GrantLate = a.Grant, true
-	}
-	if a.Token.Known() {
-		o.Token = a.Token
-	}
-	if a.Value.Known() {
-		o.Value = a.Value
-	}
+	o.Type, o.Return = e.kind, e.time()
+	e.fill(o)
 	return nil
 }
 
 // finish makes every operation without an answer info, and sorts by invocation.
 func (j *joiner) finish() []Operation {
-	ops := slices.Concat(j.blocks...)
+	ops := j.ops.join()
 	for i := range ops {
 		if ops[i].Type == "" {
 			ops[i].Type, ops[i].Return = Info, Never

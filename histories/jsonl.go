@@ -3,7 +3,6 @@ package histories
 import (
 	"bufio"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -18,76 +17,29 @@ import (
 // dropped, which History.Warnings says; a torn line elsewhere is an error.
 // An operation without an answer becomes info.
 func DecodeJSONL(r io.Reader, name string) (*History, error) {
-	l := newLineReader(r, name)
-	line, err := l.next()
-	if err == io.EOF {
-		return nil, atLine(name, 0, errors.New("empty file"))
-	}
-	if err != nil {
+	return Limits{}.DecodeJSONL(r, name)
+}
+
+// DecodeJSONL is [DecodeJSONL] within these limits.
+func (l Limits) DecodeJSONL(r io.Reader, name string) (*History, error) {
+	return l.decodeJSONL(r, name, 0)
+}
+
+// decodeJSONL is told the size of the input, in bytes; 0: unknown.
+func (l Limits) decodeJSONL(r io.Reader, name string, size int64) (*History, error) {
+	d := decoder{blocks: newBlockReader(r, name), limits: l, size: size}
+	h := &History{Source: name}
+	var err error
+	if h.Header, err = d.header(); err != nil {
 		return nil, err
 	}
-	h := &History{Source: name}
-	if h.Header, err = decodeHeader(line); err != nil {
-		return nil, l.at(err)
-	}
-	if err := checkHeader(&h.Header); err != nil {
-		return nil, l.at(fmt.Errorf("header: %w", err))
-	}
-	h.Ops, h.Warnings, err = decodeEvents(l)
-	if err != nil {
+	if h.Ops, h.Warnings, err = d.events(); err != nil {
 		return nil, err
 	}
 	if err := Validate(h); err != nil {
 		return nil, err
 	}
 	return h, nil
-}
-
-// decodeEvents reads event lines to the end.
-func decodeEvents(l *lineReader) ([]Operation, []string, error) {
-	var (
-		j        joiner
-		s        scanner
-		e        event
-		warnings []string
-		index    = int64(-1)
-	)
-	for {
-		line, err := l.next()
-		if err == io.EOF {
-			return j.finish(), warnings, nil
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		err = s.event(line, &e)
-		if err == errTorn && l.torn {
-			warnings = append(warnings, l.at(errors.New("dropped the last line, which is torn")).Error())
-			continue
-		}
-		if err == nil {
-			err = nextIndex(&index, &e)
-		}
-		if err == nil {
-			err = j.add(&e, l.line)
-		}
-		if err != nil {
-			return nil, nil, l.at(err)
-		}
-	}
-}
-
-// nextIndex checks that positions grow. They may leave gaps, so that a history
-// can be cut down to one lock with a line filter.
-func nextIndex(last *int64, e *event) error {
-	if !e.keys.has(keyIndex) {
-		return nil
-	}
-	if e.index <= *last {
-		return fmt.Errorf("index %d, after %d", e.index, *last)
-	}
-	*last = e.index
-	return nil
 }
 
 // EncodeJSONL writes a valid history in its canonical form: events sorted by

@@ -2,23 +2,15 @@ package histories
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 )
-
-// maxLine is the longest line that is read or written, its end included. It
-// bounds the memory that untrusted input can claim before it is looked at.
-const maxLine = 1 << 20
-
-var errLongLine = errors.New("line is longer than 1 MiB")
 
 // lineReader reads line by line and counts. It never holds more than one line.
 type lineReader struct {
 	r    *bufio.Reader
 	name string
 	line int
-	torn bool // the last line read does not end in a newline
 }
 
 func newLineReader(r io.Reader, name string) *lineReader {
@@ -40,7 +32,6 @@ func (l *lineReader) next() ([]byte, error) {
 		case err != nil && err != io.EOF:
 			return nil, l.at(fmt.Errorf("read line: %w", err))
 		}
-		l.torn = err == io.EOF
 		if b = trimSpace(b); len(b) > 0 {
 			return b, nil
 		}

@@ -40,7 +40,8 @@ func readEvents(file string) ([]Operation, []string, error) {
 		return nil, nil, fmt.Errorf("open events: %w", err)
 	}
 	defer f.Close()
-	return decodeEvents(newLineReader(f, file))
+	d := decoder{blocks: newBlockReader(f, file)}
+	return d.events()
 }
 
 // claim gives the process of the operations to the file.

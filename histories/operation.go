@@ -68,12 +68,6 @@ func (o *Operation) EffectiveTTL() int64 {
 	return o.TTLAsked
 }
 
-// Guard says that a lock guards a resource.
-type Guard struct {
-	Lock     string `json:"lock"`
-	Resource string `json:"resource"`
-}
-
 // Header says what a history is about. Cell, Seed and Versions only name a run;
 // the text notation leaves them out.
 type Header struct {
@@ -98,28 +92,4 @@ type History struct {
 	Ops      []Operation
 	Source   string   // file name, for messages
 	Warnings []string // what was dropped on reading, such as a torn last line
-}
-
-// GuardOf names the lock that guards the resource, "" if none is known.
-func (h *History) GuardOf(resource string) string {
-	for _, g := range h.Header.Guards {
-		if g.Resource == resource {
-			return g.Lock
-		}
-	}
-	if len(h.Header.Guards) > 0 {
-		return ""
-	}
-	only := ""
-	for i := range h.Ops {
-		lock := h.Ops[i].Lock
-		if lock == "" || !h.Ops[i].ByWorker() || lock == only {
-			continue
-		}
-		if only != "" {
-			return ""
-		}
-		only = lock
-	}
-	return only
 }

@@ -9,11 +9,47 @@ import (
 )
 
 // ReadFrom reads a history in either notation: what begins with { is JSON Lines,
-// anything else the text notation. The name stands in messages. What it returns
-// is valid (see [Validate]).
-func ReadFrom(r io.Reader, name string) (*History, error) {
-	// The decoders take this reader over, as it is large enough for a line.
-	b := bufio.NewReaderSize(r, maxLine)
+// anything else the text notation; gzip around it is taken off. The name stands in
+// messages. What it returns is valid (see [Validate]).
+func ReadFrom(r io.Reader, name string) (*History, error) { return Limits{}.Read(r, name) }
+
+// ReadFile reads a history from a file (see [ReadFrom]).
+func ReadFile(path string) (*History, error) { return Limits{}.ReadFile(path) }
+
+// Read is [ReadFrom] within these limits.
+func (l Limits) Read(r io.Reader, name string) (*History, error) {
+	size := int64(0) // unknown
+	if f, isFile := r.(*os.File); isFile {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			size = info.Size()
+		}
+	}
+	return l.read(r, name, size)
+}
+
+// ReadFile is [ReadFile] within these limits.
+func (l Limits) ReadFile(path string) (*History, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open history: %w", err)
+	}
+	defer f.Close()
+	return l.Read(f, path)
+}
+
+// lookAhead is how far the first byte that is not blank may be.
+const lookAhead = 64 << 10
+
+// read is told the size of the input, in bytes; 0: unknown.
+func (l Limits) read(r io.Reader, name string, size int64) (*History, error) {
+	b := bufio.NewReaderSize(r, lookAhead)
+	if IsGzip(b) {
+		unpacked, err := Gunzip(b)
+		if err != nil {
+			return nil, atLine(name, 0, err)
+		}
+		b, size = bufio.NewReaderSize(unpacked, lookAhead), 0
+	}
 	first, err := firstByte(b)
 	if err == io.EOF {
 		return nil, atLine(name, 0, errors.New("empty file"))
@@ -22,9 +58,9 @@ func ReadFrom(r io.Reader, name string) (*History, error) {
 		return nil, atLine(name, 0, fmt.Errorf("read history: %w", err))
 	}
 	if first == '{' {
-		return DecodeJSONL(b, name)
+		return l.decodeJSONL(b, name, size)
 	}
-	return ParseText(b, name)
+	return l.ParseText(b, name)
 }
 
 // firstByte looks at the first byte that is not blank, and leaves all of them.
@@ -41,14 +77,4 @@ func firstByte(b *bufio.Reader) (byte, error) {
 			return 0, err
 		}
 	}
-}
-
-// ReadFile reads a history from a file (see [ReadFrom]).
-func ReadFile(path string) (*History, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open history: %w", err)
-	}
-	defer f.Close()
-	return ReadFrom(f, path)
 }

@@ -16,13 +16,15 @@ var errTorn = errors.New("line is torn: it ends inside its object")
 type scanner struct {
 	b     []byte
 	i     int
-	names [256]string // names seen lately, by hash, so that few are allocated twice
+	names [256]string  // names seen lately, by hash, so that few are kept twice
+	texts [1024]string // the same for values, which are many, and would drive out the names
+	store textStore
 }
 
 // event decodes one line.
 func (s *scanner) event(line []byte, e *event) error {
 	s.b, s.i = line, 0
-	*e = event{}
+	e.keys = 0
 	if err := s.expect('{'); err != nil {
 		return err
 	}
@@ -86,108 +88,56 @@ func (s *scanner) member(e *event) error {
 	return nil
 }
 
-func (s *scanner) value(k key, e *event) error {
+func (s *scanner) value(k key, e *event) (err error) {
 	switch k {
-	case keyIndex, keyTime, keyOp, keyTTL, keySeq, keyCount, keyToken:
-		return s.number(k, e)
+	case keyIndex, keyTime, keyOp, keyTTL, keySeq, keyCount:
+		e.numbers[k], err = s.integer()
+		return err
+	case keyToken:
+		if s.i < len(s.b) && s.b[s.i] == '"' {
+			e.numbers[k], err = s.quotedInteger()
+		} else {
+			e.numbers[k], err = s.integer()
+		}
+		return err
 	case keyHeld:
-		v, err := s.boolean()
-		e.op.Held = Some(v)
+		e.held, err = s.boolean()
 		return err
 	case keyType:
-		return s.eventType(&e.op.Type)
-	}
-	b, err := s.rawString()
-	if err != nil {
+		e.kind, err = s.eventType()
 		return err
 	}
-	switch o := &e.op; k {
-	case keyValue:
-		o.Value = Some(string(b))
-		return nil // the one string that may be empty
-	case keyError:
-		o.Error = string(b)
-	case keyText:
-		o.Text = string(b)
+	b, err := s.rawString()
+	switch {
+	case err != nil:
+		return err
+	case k == keyValue || k == keyError || k == keyText:
+		e.texts[k] = s.intern(b, s.texts[:])
 	default:
-		setName(k, o, s.intern(b))
+		e.texts[k] = s.intern(b, s.names[:])
 	}
-	if len(b) == 0 {
+	if len(b) == 0 && k != keyValue {
 		return errors.New("empty; leave the key out instead")
 	}
 	return nil
 }
 
-func setName(k key, o *Operation, v string) {
-	switch k {
-	case keyProcess:
-		o.Process = v
-	case keyF:
-		o.F = F(v)
-	case keyLock:
-		o.Lock = v
-	case keyGrant:
-		o.Grant = v
-	case keyMode:
-		o.Mode = v
-	case keySession:
-		o.Session = v
-	case keyResource:
-		o.Resource = v
-	case keyUnder:
-		o.Under = v
-	case keyTarget:
-		o.Target = v
-	case keyPoint:
-		o.Point = Point(v)
-	}
-}
-
-func (s *scanner) number(k key, e *event) error {
-	var v int64
-	var err error
-	if k == keyToken && s.i < len(s.b) && s.b[s.i] == '"' {
-		v, err = s.quotedInteger()
-	} else {
-		v, err = s.integer()
-	}
-	switch k {
-	case keyIndex:
-		e.index = v
-	case keyTime:
-		e.time = v
-	case keyOp:
-		e.op.ID = v
-	case keyTTL:
-		e.op.TTL = v
-	case keySeq:
-		e.op.Seq = Some(v)
-	case keyCount:
-		e.op.HoldsLeft = Some(v)
-	case keyToken:
-		e.op.Token = Some(v)
-	}
-	return err
-}
-
-func (s *scanner) eventType(t *Type) error {
+func (s *scanner) eventType() (Type, error) {
 	b, err := s.rawString()
 	if err != nil {
-		return err
+		return "", err
 	}
 	switch string(b) {
 	case "invoke":
-		*t = Invoke
+		return Invoke, nil
 	case "ok":
-		*t = OK
+		return OK, nil
 	case "fail":
-		*t = Fail
+		return Fail, nil
 	case "info":
-		*t = Info
-	default:
-		return fmt.Errorf("unknown type %.40q", b)
+		return Info, nil
 	}
-	return nil
+	return "", fmt.Errorf("unknown type %.40q", b)
 }
 
 // quotedInteger takes an integer in quotes, for languages whose numbers lose
@@ -262,20 +212,6 @@ func (s *scanner) space() {
 	for s.i < len(s.b) && blank(s.b[s.i]) {
 		s.i++
 	}
-}
-
-// intern makes a string of a name, most often one seen before. A table with one
-// place a hash is faster than a map, and bounded.
-func (s *scanner) intern(b []byte) string {
-	h := uint32(2166136261) // FNV-1a
-	for _, c := range b {
-		h = (h ^ uint32(c)) * 16777619
-	}
-	name := &s.names[(h^h>>16)%uint32(len(s.names))]
-	if *name != string(b) {
-		*name = string(b)
-	}
-	return *name
 }
 
 func quoteByte(c byte) string {

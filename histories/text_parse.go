@@ -32,8 +32,12 @@ import (
 // worker's operation is info, and anything else ok if it was answered. Lines that
 // begin with # are comments. A TEXT that begins like an argument needs text=
 // before it; one that ends like a result needs the result behind it.
-func ParseText(r io.Reader, name string) (*History, error) {
+func ParseText(r io.Reader, name string) (*History, error) { return Limits{}.ParseText(r, name) }
+
+// ParseText is [ParseText] within these limits.
+func (limits Limits) ParseText(r io.Reader, name string) (*History, error) {
 	l := newLineReader(r, name)
+	text := int64(0)
 	p := textParser{h: &History{Source: name}, next: map[string]int64{}}
 	p.h.Header.Fence, p.h.Header.Tokens = FenceOff, TokensOrdered
 	for {
@@ -47,7 +51,11 @@ func ParseText(r io.Reader, name string) (*History, error) {
 		if !utf8.Valid(line) {
 			return nil, l.at(errors.New("invalid UTF-8"))
 		}
+		text += int64(len(line))
 		if err := p.line(strings.TrimSpace(string(line)), l.line); err != nil {
+			return nil, l.at(err)
+		}
+		if err := limits.Allow(len(p.h.Ops), text); err != nil {
 			return nil, l.at(err)
 		}
 	}

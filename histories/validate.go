@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -30,37 +32,70 @@ func validate(h *History, source func(*Operation) string) error {
 	if err := checkHeader(&h.Header); err != nil {
 		return atLine(h.Source, 0, fmt.Errorf("header: %w", err))
 	}
-	v := validator{h: h, guarded: map[string]bool{}, workers: map[string]*worker{}}
-	checks := []func(*Operation) error{
-		checkWords, checkTimes, checkAttributes, checkNeeded, v.tokens, v.guard, v.order, v.overlap,
-	}
-	for i := range h.Ops {
-		o := &h.Ops[i]
-		for _, check := range checks {
-			err := check(o)
-			if err == nil {
-				continue
-			}
-			if o.Line == 0 {
-				err = fmt.Errorf("op %d of process %s: %w", o.ID, o.Process, err)
-			}
-			return atLine(source(o), o.Line, err)
+	v := validator{h: h, guards: NewGuards(h), workers: map[string]*worker{}}
+	at, err := v.checkAlone()
+	for i := range h.Ops[:at] { // what is wrong comes first in the order of the file
+		if overlap := v.overlap(&h.Ops[i]); overlap != nil {
+			at, err = i, overlap
+			break
 		}
 	}
-	return nil
+	if err == nil {
+		return nil
+	}
+	o := &h.Ops[at]
+	if o.Line == 0 {
+		err = fmt.Errorf("op %d of process %s: %w", o.ID, o.Process, err)
+	}
+	return atLine(source(o), o.Line, err)
 }
 
 type validator struct {
 	h       *History
-	guarded map[string]bool // resources whose guard is known, or not
+	guards  *Guards
 	workers map[string]*worker
-	last    int64 // the last invocation
 }
 
 // worker is what is known of a process, the nemesis and the store included.
 type worker struct {
 	ids  idTable
 	open *Operation // the operation that was answered last, of those that must not overlap
+}
+
+// checkAlone finds the first operation that is wrong whatever the others of its
+// process are, and what is wrong; else the number of operations. The operations are
+// parted among the processors.
+func (v *validator) checkAlone() (at int, err error) {
+	const least = 10_000 // fewer are not worth a goroutine
+	ops := v.h.Ops
+	parts := max(1, min(runtime.GOMAXPROCS(0), len(ops)/least))
+	found, errs := make([]int, parts), make([]error, parts)
+	var all sync.WaitGroup
+	for p := range parts {
+		all.Go(func() { found[p], errs[p] = v.checkPart(len(ops)*p/parts, len(ops)*(p+1)/parts) })
+	}
+	all.Wait()
+	for p := range parts {
+		if errs[p] != nil {
+			return found[p], errs[p]
+		}
+	}
+	return len(ops), nil
+}
+
+func (v *validator) checkPart(from, to int) (at int, err error) {
+	for i := from; i < to; i++ {
+		o := &v.h.Ops[i]
+		for _, check := range [...]func(*Operation) error{checkWords, checkTimes, checkAttributes, checkNeeded, v.tokens, v.guard} {
+			if err := check(o); err != nil {
+				return i, err
+			}
+		}
+		if err := v.order(i); err != nil {
+			return i, err
+		}
+	}
+	return to, nil
 }
 
 func checkWords(o *Operation) error {
@@ -168,25 +203,17 @@ func (v *validator) tokens(o *Operation) error {
 }
 
 func (v *validator) guard(o *Operation) error {
-	if !o.ByWorker() || !o.F.OnResource() || o.Lock != "" {
+	if !o.ByWorker() || !o.F.OnResource() || o.Lock != "" || v.guards.Unguarded() || v.guards.Of(o.Resource) != "" {
 		return nil
 	}
-	known, seen := v.guarded[o.Resource]
-	if !seen {
-		known = v.h.GuardOf(o.Resource) != ""
-		v.guarded[o.Resource] = known
-	}
-	if !known {
-		return fmt.Errorf("no lock is known to guard resource %.40q; the header's guards or lock on the operation must name it", o.Resource)
-	}
-	return nil
+	return fmt.Errorf("no lock is known to guard resource %.40q; the header's guards or lock on the operation must name it", o.Resource)
 }
 
-func (v *validator) order(o *Operation) error {
-	if o.Invoke < v.last {
-		return fmt.Errorf("out of order: invoked at %d ns, after an operation at %d ns", o.Invoke, v.last)
+func (v *validator) order(i int) error {
+	o := &v.h.Ops[i]
+	if i > 0 && o.Invoke < v.h.Ops[i-1].Invoke {
+		return fmt.Errorf("out of order: invoked at %d ns, after an operation at %d ns", o.Invoke, v.h.Ops[i-1].Invoke)
 	}
-	v.last = o.Invoke
 	end, known := v.h.Header.End.Get()
 	if known && (o.Invoke > end || o.Return > end && o.Return != Never) {
 		return fmt.Errorf("after the end of the history at %d ns", end)

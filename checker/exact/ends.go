@@ -25,6 +25,9 @@ func spanOf(o *histories.Operation) span {
 type ends []span
 
 func newEnds(list []span) ends {
+	if len(list) == 0 {
+		return nil
+	}
 	e := ends(slices.Clone(list))
 	slices.SortFunc(e, func(a, b span) int { return cmp.Compare(a.to, b.to) })
 	for i := len(e) - 2; i >= 0; i-- {
@@ -52,22 +55,44 @@ type release struct {
 	keeps bool // count= says that holds are left
 }
 
+// settleNamed: a release ends the grant that it names. The releases of the grant are
+// in line order, in which a worker's releases do not overlap.
+func settleNamed(h *hold, named []release) {
+	oks := named
+	spans := make([]span, 0, len(named))
+	for _, r := range named {
+		spans = append(spans, r.span)
+	}
+	if slices.ContainsFunc(named, func(r release) bool { return !r.ok }) {
+		oks = slices.DeleteFunc(slices.Clone(named), func(r release) bool { return !r.ok })
+	}
+	released := newEnds(spans)
+	for k := range h.promises {
+		p := &h.promises[k]
+		p.freed = released.after(p.invoke)
+		if first := sort.Search(len(oks), func(i int) bool { return oks[i].to >= p.invoke }); first < len(oks) {
+			p.gone = oks[first].op
+		}
+	}
+}
+
 // settleNested: an ok release that leaves no hold ends all grants nested with the
 // one that it names, if they were asked for before it. The releases are in line
 // order, in which a worker's releases do not overlap.
 func settleNested(own []*hold, all []release) {
+	list := nestedPromises(own)
+	if len(list) == 0 {
+		return
+	}
 	var log []release
 	for _, r := range all {
 		if r.ok && !r.keeps {
 			log = append(log, r)
 		}
 	}
-	if len(log) == 0 || len(own) == 1 { // a grant alone has nothing nested
-		return
-	}
 	// By place in log: the promises that no earlier release can have ended.
-	waiting := make([][]*nestedPromise, len(log))
-	for _, n := range nestedPromises(own) {
+	waiting := make([][]nestedPromise, len(log))
+	for _, n := range list {
 		first := sort.Search(len(log), func(k int) bool { return log[k].op > n.acquire && log[k].to >= n.invoke })
 		if first < len(log) {
 			waiting[first] = append(waiting[first], n)
@@ -77,8 +102,13 @@ func settleNested(own []*hold, all []release) {
 	for k := len(log) - 1; k >= 0; k-- {
 		next.set(log[k].hold.index, k)
 		for _, n := range waiting[k] {
-			if first := next.least(n.from, n.to); first < none {
-				n.freed = min(n.freed, log[first].from)
+			first := next.least(n.from, n.to)
+			if first == none {
+				continue
+			}
+			n.freed = min(n.freed, log[first].from)
+			if n.gone < 0 || log[first].op < n.gone {
+				n.gone = log[first].op
 			}
 		}
 	}
@@ -91,8 +121,9 @@ type nestedPromise struct {
 	from, to int
 }
 
-func nestedPromises(own []*hold) []*nestedPromise {
-	var list []*nestedPromise
+// nestedPromises lists the promises to grants that are nested with another one.
+func nestedPromises(own []*hold) []nestedPromise {
+	var list []nestedPromise
 	from, to := 0, 0
 	for i, h := range own {
 		for !nested(own[from], h) {
@@ -102,7 +133,9 @@ func nestedPromises(own []*hold) []*nestedPromise {
 			to++
 		}
 		for k := range h.promises {
-			list = append(list, &nestedPromise{promise: &h.promises[k], acquire: h.Acquire, from: from, to: to})
+			if to-from > 1 {
+				list = append(list, nestedPromise{promise: &h.promises[k], acquire: h.Acquire, from: from, to: to})
+			}
 		}
 	}
 	return list

@@ -52,47 +52,36 @@ func (p *Proof) Early() bool { return p.Late == p.Newer.Acquire }
 // one acquire open at a time, so there are fewer of them for a grant than workers.
 // They alone can take long (a history may have as many workers as grants), and end
 // with ctx; a history of ordinary size is decided whatever ctx says.
-func Exclusion(ctx context.Context, b *model.Book) Promised {
-	j := &exclusion{ctx: ctx, ledger: newLedger(b)}
-	for _, o := range b.Orders() {
-		lock := lockHolds{byToken: o.ByToken}
-		for _, g := range o.Grants {
-			lock.holds = append(lock.holds, j.holds[g])
-		}
-		j.grantedEarly(&lock)
-		j.renewedLate(&lock)
-		if !o.ByToken {
-			j.together(&lock)
+func Exclusion(ctx context.Context, l *Ledger) Promised {
+	j := &exclusion{pace: pace{ctx: ctx}}
+	for i := range l.locks {
+		lock := &l.locks[i]
+		j.cases = make([]caseKind, len(lock.holds))
+		j.grantedEarly(lock)
+		j.renewedLate(lock)
+		if !lock.byToken {
+			j.together(lock)
 		}
 	}
 	slices.SortStableFunc(j.Breaches, func(a, b Breach) int { return cmp.Compare(a.Proofs[0].Late, b.Proofs[0].Late) })
+	j.Undecided = j.over
 	return j.Promised
 }
 
 type exclusion struct {
-	ctx context.Context
-	*ledger
+	pace
 	Promised
-	work int // pairs looked at, and renewals
+	cases []caseKind // of the lock's grants, in their order
 }
 
-// patience is the work between two looks at the context.
-const patience = 1 << 20
+// caseKind says how a grant was counted.
+type caseKind uint8
 
-// spend counts work, and tells whether there is time for more.
-func (j *exclusion) spend(work int) bool {
-	if before := j.work; before/patience != (before+work)/patience && j.ctx.Err() != nil {
-		j.Undecided = true
-	}
-	j.work += work
-	return !j.Undecided
-}
-
-// lockHolds are the grants of one lock in their order.
-type lockHolds struct {
-	holds   []*hold
-	byToken bool
-}
+const (
+	noCase caseKind = iota
+	judged          // as a case beside an older grant
+	broken          // as a breach
+)
 
 // grantedEarly visits the grants from old to new. When it comes to a grant, the
 // promises of all certainly older ones are in the index.
@@ -113,10 +102,10 @@ func (j *exclusion) grantedEarly(lock *lockHolds) {
 		if longest.hold == nil {
 			return
 		}
-		g.judged = true
 		j.Checked++
+		j.cases[g.place] = judged
 		if longest.until > g.Return {
-			g.broken = true
+			j.cases[g.place] = broken
 			j.breach(proofOf(longest.hold, g, longest.promise(), g.Acquire))
 			return
 		}
@@ -158,44 +147,3 @@ func proofOf(older, newer *hold, p *promise, late int) Proof {
 }
 
 func (j *exclusion) breach(proofs ...Proof) { j.Breaches = append(j.Breaches, Breach{proofs}) }
-
-// oldToNew calls ask for every grant, after add was called for all certainly older
-// ones. Newer ones of its own worker may have been added, too: nobody asks for them.
-func (l *lockHolds) oldToNew(add, ask func(*hold)) {
-	if l.byToken {
-		for _, h := range l.holds {
-			ask(h)
-			add(h)
-		}
-		return
-	}
-	byReturn, done := l.byReturn(), 0
-	for _, h := range l.holds {
-		for ; done < len(byReturn) && byReturn[done].Return < h.Invoke; done++ {
-			add(byReturn[done])
-		}
-		ask(h)
-	}
-}
-
-// newToOld calls ask for every grant, after add was called for all certainly newer ones.
-func (l *lockHolds) newToOld(add, ask func(*hold)) {
-	if l.byToken {
-		for _, h := range slices.Backward(l.holds) {
-			ask(h)
-			add(h)
-		}
-		return
-	}
-	left := len(l.holds)
-	for _, h := range slices.Backward(l.byReturn()) {
-		for ; left > 0 && l.holds[left-1].Invoke > h.Return; left-- {
-			add(l.holds[left-1])
-		}
-		ask(h)
-	}
-}
-
-func (l *lockHolds) byReturn() []*hold {
-	return slices.SortedStableFunc(slices.Values(l.holds), func(a, b *hold) int { return cmp.Compare(a.Return, b.Return) })
-}

@@ -140,7 +140,7 @@ func TestExclusion(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			b := book(t, test.hist)
-			got := exact.Exclusion(context.Background(), b)
+			got := exact.Exclusion(context.Background(), exact.NewLedger(b))
 			var names []string
 			for i := range got.Breaches {
 				names = append(names, breach(&got.Breaches[i]))
@@ -149,7 +149,7 @@ func TestExclusion(t *testing.T) {
 			if strings.Join(names, "; ") != strings.Join(test.want, "; ") || got.Checked != test.checked {
 				t.Errorf("%d checked, %q, want %d, %q", got.Checked, names, test.checked, test.want)
 			}
-			if (slow{b: b, h: b.History}).exclusion() != (len(test.want) > 0) {
+			if exact.NewPlain(b).Exclusion().Invalid != (len(test.want) > 0) {
 				t.Error("the rules word for word say otherwise")
 			}
 		})
@@ -160,11 +160,11 @@ func TestExclusion(t *testing.T) {
 func TestOtherWordsOfTheStore(t *testing.T) {
 	t.Parallel()
 	b := book(t, "0..2 A acquire L -> ok token=1\n5 store expire L of A\n7..8 B acquire L -> ok token=2")
-	if got := exact.Exclusion(context.Background(), b); len(got.Breaches) != 0 {
+	if got := exact.Exclusion(context.Background(), exact.NewLedger(b)); len(got.Breaches) != 0 {
 		t.Errorf("%d breaches after the end", len(got.Breaches))
 	}
 	b.History.Ops[1].F = "extend"
-	if got := exact.Exclusion(context.Background(), b); len(got.Breaches) != 1 {
+	if got := exact.Exclusion(context.Background(), exact.NewLedger(b)); len(got.Breaches) != 1 {
 		t.Errorf("%d breaches without an end", len(got.Breaches))
 	}
 }
@@ -188,7 +188,7 @@ func TestMargin(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := exact.Exclusion(context.Background(), book(t, test.hist)).Margin.Or(-1); got != test.want {
+			if got := exact.Exclusion(context.Background(), exact.NewLedger(book(t, test.hist))).Margin.Or(-1); got != test.want {
 				t.Errorf("%d ns, want %d", got, test.want)
 			}
 		})
@@ -210,10 +210,10 @@ func TestTooManyAtOnce(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
-	if got := exact.Exclusion(gone, b); !got.Undecided {
+	if got := exact.Exclusion(gone, exact.NewLedger(b)); !got.Undecided {
 		t.Errorf("%d of %d, and all was decided", len(got.Breaches), got.Checked)
 	}
-	if got := exact.Exclusion(context.Background(), b); got.Undecided || got.Checked != 2999 {
+	if got := exact.Exclusion(context.Background(), exact.NewLedger(b)); got.Undecided || got.Checked != 2999 {
 		t.Errorf("%d of %d, undecided: %v", len(got.Breaches), got.Checked, got.Undecided)
 	}
 }

@@ -1,6 +1,11 @@
 package exact
 
 import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
 	"github.com/leasehold-checker/leasehold/checker/model"
 	"github.com/leasehold-checker/leasehold/histories"
 )
@@ -18,10 +23,17 @@ type promise struct {
 	end    int64 // invoke + ttl; histories.Never: no ttl, or none said
 	freed  int64 // when its worker may have released it; histories.Never: it did not
 	ended  int64 // when the store or the nemesis may have ended it, as far as that excuses
+	gone   int   // the first release that certainly ended it, answered ok: place in History.Ops; -1: none
 }
 
-// until is the end of the promise for whatever reason.
-func (p *promise) until() int64 { return min(p.end, p.freed, p.ended) }
+// until is the end of the promise for whatever reason. A promise that was over before
+// it began (a release that is not answered may land at any later time) never stood.
+func (p *promise) until() int64 {
+	if end := min(p.end, p.freed, p.ended); end > p.invoke {
+		return end
+	}
+	return math.MinInt64
+}
 
 // accuses tells whether a renewal that is answered ok says that its worker has the
 // lock. While its own worker gives the lock up, it says only that the session is
@@ -32,71 +44,26 @@ func (p *promise) accuses() bool { return p.freed > p.answer }
 // hold is a grant and what was promised to it.
 type hold struct {
 	*model.Grant
+	party    *party
 	index    int // among its worker's grants of the lock
+	place    int // in the order of the lock's grants
 	shared   bool
-	ttl      int64 // ms, of the acquire; 0: none
-	promises []promise
-	best     []int      // by place in promises: which of those up to it stands longest
-	answered []answered // filled when it is asked for
-	judged   bool       // counted as a case beside an older grant
-	broken   bool       // counted as a breach
-}
+	ttl      int64     // ms, of the acquire; 0: none
+	promises []promise // by invocation; the first one is the acquire
+	best     []int     // by place in promises: which of those up to it stands longest
+	answers  []int     // promises by their answers; nil if that is the order of invocation
+	known    []int     // by place in answers: which of those up to it stands longest; nil likewise
 
-// ledger knows every promise of a history, and what ended it.
-type ledger struct {
-	book     *model.Book
-	holds    map[*model.Grant]*hold
-	own      map[holder][]*hold
-	releases map[holder][]release
-	expired  map[holder][]span
-	revoked  map[holder][]span
-	killed   map[string][]span
-}
-
-// holder is a worker on a lock, as the store's own lines name it.
-type holder struct{ worker, lock string }
-
-func newLedger(b *model.Book) *ledger {
-	l := &ledger{
-		book: b, holds: make(map[*model.Grant]*hold, len(b.Grants)), own: map[holder][]*hold{},
-		releases: map[holder][]release{}, expired: map[holder][]span{}, revoked: map[holder][]span{}, killed: map[string][]span{},
-	}
-	for i := range b.History.Ops {
-		if o := &b.History.Ops[i]; o.ByWorker() {
-			l.byWorker(i, o)
-		} else {
-			l.byOthers(o)
-		}
-	}
-	for who, list := range l.own {
-		l.settle(who, list)
-	}
-	return l
-}
-
-func (l *ledger) byWorker(i int, o *histories.Operation) {
-	g := l.book.Own(i)
-	if g == nil || o.Type == histories.Fail {
-		return
-	}
-	who := holder{g.Worker, g.Lock}
-	switch {
-	case o.F == histories.Acquire:
-		h := &hold{Grant: g, index: len(l.own[who]), shared: o.Mode != "", ttl: o.EffectiveTTL()}
-		h.promise(i, o)
-		l.holds[g] = h
-		l.own[who] = append(l.own[who], h)
-	case o.F == histories.Renew && o.Type == histories.OK:
-		l.holds[g].promise(i, o)
-	case o.F == histories.Release:
-		l.releases[who] = append(l.releases[who], release{
-			span: spanOf(o), op: i, hold: l.holds[g], ok: o.Type == histories.OK, keeps: o.HoldsLeft.Or(0) != 0,
-		})
-	}
+	lines []endLine // the store's end lines that are held against it, by their ends
+	// next is the earliest answer of another worker's grant that is certainly newer;
+	// histories.Never if there is none. rival is the earliest invocation of another
+	// worker's grant that is not certainly older. Two grants in shared mode are no
+	// rivals.
+	next, rival int64
 }
 
 func (h *hold) promise(i int, o *histories.Operation) {
-	p := promise{op: i, invoke: o.Invoke, answer: o.Return, end: histories.Never}
+	p := promise{op: i, invoke: o.Invoke, answer: o.Return, end: histories.Never, gone: -1}
 	ttl := o.EffectiveTTL()
 	if ttl == 0 {
 		ttl = h.ttl
@@ -107,52 +74,72 @@ func (h *hold) promise(i int, o *histories.Operation) {
 	h.promises = append(h.promises, p)
 }
 
-// byOthers notes what the store or the nemesis did that may have ended a lease.
-func (l *ledger) byOthers(o *histories.Operation) {
-	if o.Type == histories.Fail {
+// rank finds out which promise stands longest, of those made or answered so far.
+func (h *hold) rank() {
+	inOrder := true
+	for k := range h.promises {
+		h.best = append(h.best, h.longer(h.best, k))
+		inOrder = inOrder && (k == 0 || h.promises[k].answer >= h.promises[k-1].answer)
+	}
+	if inOrder {
 		return
 	}
-	who := holder{o.Target, o.Lock}
-	switch {
-	case o.Process == histories.Store && o.F == histories.Expire:
-		l.expired[who] = append(l.expired[who], spanOf(o))
-	case o.Process == histories.Store && o.F == histories.Revoke:
-		l.revoked[who] = append(l.revoked[who], spanOf(o))
-	case o.Process == histories.Nemesis && o.F == histories.Kill:
-		l.killed[o.Target] = append(l.killed[o.Target], spanOf(o))
+	h.answers = make([]int, len(h.promises))
+	for k := range h.answers {
+		h.answers[k] = k
+	}
+	slices.SortStableFunc(h.answers, func(a, b int) int { return cmp.Compare(h.promises[a].answer, h.promises[b].answer) })
+	for _, k := range h.answers {
+		h.known = append(h.known, h.longer(h.known, k))
 	}
 }
 
-// settle finds out until when each promise of one worker on one lock stood. Every
-// excuse says "not after this", and the earliest counts.
-func (l *ledger) settle(who holder, own []*hold) {
-	revoked, expired, killed := newEnds(l.revoked[who]), newEnds(l.expired[who]), newEnds(l.killed[who.worker])
-	named := make([][]span, len(own))
-	for _, r := range l.releases[who] {
-		named[r.hold.index] = append(named[r.hold.index], r.span)
+// longer is the place of the promise that stands longer: the last of the given places, or
+// the next one; the former if they are equal.
+func (h *hold) longer(best []int, next int) int {
+	if n := len(best); n > 0 && h.promises[best[n-1]].until() >= h.promises[next].until() {
+		return best[n-1]
 	}
-	for i, h := range own {
-		released := newEnds(named[i])
-		for k := range h.promises {
-			p := &h.promises[k]
-			p.freed, p.ended = released.after(p.invoke), revoked.after(p.invoke)
-			if h.ttl == 0 {
-				p.ended = min(p.ended, expired.after(p.invoke), killed.after(p.invoke))
-			}
-		}
-	}
-	settleNested(own, l.releases[who])
-	for _, h := range own {
-		h.rank()
-	}
+	return next
 }
 
-func (h *hold) rank() {
-	h.best = make([]int, len(h.promises))
-	for k := range h.promises {
-		h.best[k] = k
-		if k > 0 && h.promises[h.best[k-1]].until() >= h.promises[k].until() {
-			h.best[k] = h.best[k-1]
-		}
+// begun is how many promises were asked for by t.
+func (h *hold) begun(t int64) int {
+	return sort.Search(len(h.promises), func(k int) bool { return h.promises[k].invoke > t })
+}
+
+// longestBegun is the promise that stands longest of those asked for by t, nil if none
+// was. It may have been answered later than t (the store may have given it before), and
+// it may be over.
+func (h *hold) longestBegun(t int64) *promise {
+	begun := h.begun(t)
+	if begun == 0 {
+		return nil
 	}
+	return &h.promises[h.best[begun-1]]
+}
+
+// standing is the promise that stands at t and for the longest time, nil if none does.
+func (h *hold) standing(t int64) *promise {
+	if p := h.longestBegun(t); p != nil && p.until() > t {
+		return p
+	}
+	return nil
+}
+
+// answered is the promise that stands longest of those answered by t, nil if none was.
+// It may be over: see promise.until.
+func (h *hold) answered(t int64) *promise {
+	if h.answers == nil {
+		n := sort.Search(len(h.promises), func(k int) bool { return h.promises[k].answer > t })
+		if n == 0 {
+			return nil
+		}
+		return &h.promises[h.best[n-1]]
+	}
+	n := sort.Search(len(h.answers), func(k int) bool { return h.promises[h.answers[k]].answer > t })
+	if n == 0 {
+		return nil
+	}
+	return &h.promises[h.known[n-1]]
 }

@@ -22,12 +22,13 @@ type world struct {
 	ttls     []int64
 	shared   bool
 
-	holder map[string]string // by lock
-	until  map[string]int64  // by lock, ms
-	token  map[string]int64  // by lock
-	mine   map[string]int64  // by worker and lock
-	grants map[string]int    // by worker
-	holds  map[string]int    // by worker and lock
+	holder map[string]string   // by lock
+	until  map[string]int64    // by lock, ms
+	token  map[string]int64    // by lock
+	mine   map[string]int64    // by worker and lock
+	grants map[string]int      // by worker
+	names  map[string][]string // by worker: of its grants, and of acquires without an answer
+	holds  map[string]int      // by worker and lock
 	extra  []histories.Operation
 }
 
@@ -47,14 +48,19 @@ type planned struct {
 
 const ms = 1_000_000
 
-func randomHistory(r *rand.Rand) *histories.History {
+func randomHistory(r *rand.Rand) *histories.History { return historyOf(r, 3+r.IntN(12)) }
+
+// longHistory has some hundred operations.
+func longHistory(r *rand.Rand) *histories.History { return historyOf(r, 40+r.IntN(60)) }
+
+func historyOf(r *rand.Rand, operations int) *histories.History {
 	w := &world{
 		Rand: r, locks: 1 + r.IntN(8)/7, tokens: []tokenKind{noTokens, noTokens, growing, growing, growing, resetting, sticky}[r.IntN(7)],
 		mistakes: []float64{0, 0.05, 0.3}[r.IntN(3)], unknown: []float64{0, 0.1, 0.35}[r.IntN(3)], lines: []float64{0, 0.1, 0.3}[r.IntN(3)],
 		ttls: [][]int64{{0}, {4, 9}, {0, 5, 20}, {3, 6, 12}}[r.IntN(4)], shared: r.IntN(12) == 0,
-		holder: map[string]string{}, until: map[string]int64{}, token: map[string]int64{}, mine: map[string]int64{}, grants: map[string]int{}, holds: map[string]int{},
+		holder: map[string]string{}, until: map[string]int64{}, token: map[string]int64{}, mine: map[string]int64{}, grants: map[string]int{}, names: map[string][]string{}, holds: map[string]int{},
 	}
-	plan := w.plan()
+	plan := w.plan(operations)
 	order := slices.Clone(plan)
 	slices.SortStableFunc(order, func(a, b *planned) int { return cmp.Compare(a.at, b.at) })
 	for _, p := range order {
@@ -89,12 +95,12 @@ func sortOps(h *histories.History) {
 
 // plan gives every worker a line of operations, and some of them a keepalive thread
 // whose renewals overlap them.
-func (w *world) plan() []*planned {
+func (w *world) plan(operations int) []*planned {
 	workers := 1 + w.IntN(3) + w.IntN(2)
 	long := w.IntN(7)
 	clock := make([]int64, workers)
 	var plan []*planned
-	for range 3 + w.IntN(12) {
+	for range operations {
 		who := w.IntN(workers)
 		p := &planned{op: histories.Operation{Process: string(rune('A' + who)), Type: histories.OK}}
 		p.op.Invoke = clock[who] + w.Int64N(3)
@@ -136,7 +142,7 @@ func (w *world) happen(p *planned) {
 	o.Lock = fmt.Sprintf("L%d", w.IntN(w.locks))
 	key := o.Process + o.Lock
 	if o.F == "" {
-		o.F = []histories.F{histories.Acquire, histories.Acquire, histories.Acquire, histories.Release, histories.Release, histories.Renew, histories.Renew}[w.IntN(7)]
+		o.F = []histories.F{histories.Acquire, histories.Acquire, histories.Acquire, histories.Release, histories.Release, histories.Renew, histories.Renew, histories.Check, histories.Lost}[w.IntN(9)]
 	}
 	if w.chance(0.1) {
 		o.Session = "s"
@@ -164,6 +170,14 @@ func (w *world) happen(p *planned) {
 			return
 		}
 		w.promise(p)
+	case histories.Check:
+		w.name(o)
+		if held := mine && !w.chance(w.mistakes) || w.chance(w.mistakes); o.Type == histories.OK {
+			o.Held = histories.Some(held)
+		}
+	case histories.Lost:
+		w.name(o)
+		o.Type, o.Return = histories.OK, o.Invoke
 	case histories.Release:
 		w.name(o)
 		if !mine && !w.chance(w.mistakes) {
@@ -195,6 +209,11 @@ func (w *world) promise(p *planned) {
 
 func (w *world) grant(p *planned, key string) {
 	o := &p.op
+	named := w.chance(0.15)
+	if named {
+		o.Grant = fmt.Sprintf("%sx%d", o.Process, len(w.names[o.Process]))
+		w.names[o.Process] = append(w.names[o.Process], o.Grant)
+	}
 	if o.Type != histories.OK && w.chance(0.5) {
 		return
 	}
@@ -214,6 +233,9 @@ func (w *world) grant(p *planned, key string) {
 		return
 	}
 	w.grants[o.Process]++
+	if !named {
+		w.names[o.Process] = append(w.names[o.Process], fmt.Sprintf("%s.%d", o.Process, w.grants[o.Process]))
+	}
 	w.holds[key]++
 	if w.tokens != noTokens {
 		o.Token = histories.Some(w.mine[key])
@@ -240,8 +262,8 @@ func (w *world) release(o *histories.Operation, key string) {
 
 // name: some operations name one of their worker's grants.
 func (w *world) name(o *histories.Operation) {
-	if n := w.grants[o.Process]; n > 0 && w.chance(0.3) {
-		o.Grant = fmt.Sprintf("%s.%d", o.Process, 1+w.IntN(n))
+	if names := w.names[o.Process]; len(names) > 0 && w.chance(0.3) {
+		o.Grant = names[w.IntN(len(names))]
 	}
 }
 

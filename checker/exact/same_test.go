@@ -53,7 +53,7 @@ func TestSameVerdict(t *testing.T) {
 }
 
 func counts(b *model.Book) string {
-	x, o := exact.Exclusion(context.Background(), b), exact.TokenOrder(b)
+	x, o := exact.Exclusion(context.Background(), exact.NewLedger(b)), exact.TokenOrder(b)
 	return fmt.Sprint(x.Checked, len(x.Breaches), o.Checked, len(o.Faults))
 }
 

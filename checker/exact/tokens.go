@@ -111,3 +111,22 @@ func larger(a, g *model.Grant) *model.Grant {
 	}
 	return a
 }
+
+// UselessTokens shows why the tokens of a lock are of no use as the order of its grants:
+// a grant without one, or two whose tokens are at fault. It is empty if they are of use.
+func UselessTokens(b *model.Book, lock string) []*model.Grant {
+	var grants []*model.Grant
+	for _, g := range b.Grants {
+		if g.Lock != lock {
+			continue
+		}
+		if !g.Token.Known() {
+			return []*model.Grant{g}
+		}
+		grants = append(grants, g)
+	}
+	if faults := tokenFaults(grants); len(faults) > 0 {
+		return []*model.Grant{faults[0].Earlier, faults[0].Later}
+	}
+	return nil
+}

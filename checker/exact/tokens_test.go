@@ -52,7 +52,7 @@ func TestTokenOrder(t *testing.T) {
 			if strings.Join(names, "; ") != test.want || got.Checked != test.checked {
 				t.Errorf("%d checked, %q, want %d, %q", got.Checked, names, test.checked, test.want)
 			}
-			if (slow{b: b, h: b.History}).tokenOrder() != (test.want != "") {
+			if exact.NewPlain(b).TokenOrder().Invalid != (test.want != "") {
 				t.Error("the rules word for word say otherwise")
 			}
 		})

@@ -24,11 +24,11 @@ func TestWitnesses(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		for _, x := range exact.Exclusion(context.Background(), b).Breaches {
+		for _, x := range exact.Exclusion(context.Background(), exact.NewLedger(b)).Breaches {
 			told["exclusion"]++
 			w := witness.Exclusion(b, x)
 			judgeWitness(t, h, w)
-			if len(exact.Exclusion(context.Background(), book(t, w.Histories)).Breaches) == 0 {
+			if len(exact.Exclusion(context.Background(), exact.NewLedger(book(t, w.Histories))).Breaches) == 0 {
 				t.Errorf("exclusion is valid in\n%s", w.Histories)
 			}
 		}

@@ -9,8 +9,8 @@ type Decision struct {
 	// unanswered ones that are not in it count as not happened.
 	Order []int32
 	// Core, if the answer is Illegal: operations (indices, ascending) that no order
-	// explains by themselves. Every read in it brings the writes of its value, and no
-	// write has another base than in the whole.
+	// explains by themselves. Every read in it brings the writes that it may have seen
+	// (see [Explainers]), and no write has another base than in the whole.
 	Core []int32
 	// Why, if the answer is Undecided: what stood in the way, as a clause ("two writes
 	// of one value that was read").

@@ -11,7 +11,14 @@
 //   - lost-update: is there such an order in which no acknowledged write of
 //     another worker lies between a write and the read on which it is based?
 //
-// Beside the search stand two plain scans, [Resource.StaleOperations] and
+// A question is answered by a [Decision], with a proof: an order, or a few operations
+// that are illegal by themselves. [Resource.Confirm] checks proofs, whoever found
+// them. Three that may find one are here: Porcupine itself
+// ([Resource.DecidePorcupine]), a just-in-time search for what is too much for it
+// ([Resource.DecideJIT]), and the order that the resource's own numbers name
+// ([Resource.DecideByNumber]).
+//
+// Beside them stand two plain scans, [Resource.StaleOperations] and
 // [Resource.LostWrites]. They need no search, are easy to follow by hand, and
 // find nearly everything that goes wrong in practice; they serve for counts and
 // for witnesses. What they find, Porcupine must find illegal.

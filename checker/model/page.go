@@ -44,7 +44,7 @@ func (r *Resource) WritePage(ctx context.Context, w io.Writer, q Question, aroun
 	shown := order[from:min(len(order), from+pageWindow)]
 	model := t.model(state)
 	model.DescribeOperation = func(input, _ any) string { return label(t.describe(input.(int))) }
-	model.DescribeState = func(state any) string { return label(t.describeState(state.(State))) }
+	model.DescribeState = func(state any) string { return label(t.describeState(state.(*reached).State)) }
 	limit := pageLimit
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = max(1, min(limit, time.Until(deadline)))

@@ -97,7 +97,7 @@ type resolver struct {
 	byID   map[holder]*Grant    // by grant id, so far
 	named  map[holder]bool      // by grant id: named by any acquire of the worker, ever
 	count  map[string]int
-	guards map[string]string
+	guards *histories.Guards
 }
 
 // Resolve finds the grant and the lock of every operation. The one error is an
@@ -110,7 +110,7 @@ func Resolve(h *histories.History) (*Book, error) {
 	r := &resolver{
 		Book:  &Book{History: h, own: make([]*Grant, n), under: make([]*Grant, n), locks: make([]string, n)},
 		holds: map[holder]*holdings{}, byID: map[holder]*Grant{}, named: map[holder]bool{},
-		count: map[string]int{}, guards: map[string]string{},
+		count: map[string]int{}, guards: histories.NewGuards(h),
 	}
 	for i := range h.Ops {
 		if o := &h.Ops[i]; o.ByWorker() && o.F == histories.Acquire && o.Grant != "" {
@@ -155,18 +155,11 @@ func (r *resolver) operation(i int) error {
 	return nil
 }
 
-// lockOf asks the header once for each resource: without guards the answer is a
-// walk over the history.
 func (r *resolver) lockOf(o *histories.Operation) string {
 	if o.Lock != "" || !o.F.OnResource() {
 		return o.Lock
 	}
-	lock, known := r.guards[o.Resource]
-	if !known {
-		lock = r.History.GuardOf(o.Resource)
-		r.guards[o.Resource] = lock
-	}
-	return lock
+	return r.guards.Of(o.Resource)
 }
 
 // pick is the grant that the operation names, or else the given one.

@@ -25,13 +25,15 @@ type State struct {
 // spec is the sequential specification of one resource: a start and a pure step.
 type spec struct {
 	Question
-	ops    []Operation
-	start  State
-	slot   []int32 // by operation: of its lock's front, -1 if nobody has to look at it
-	uses   []int32 // by operation: writes that have this read as their base
-	unsure []bool  // by operation: it may not have happened, and nothing says that it did
-	mark   []int32 // by operation: bit in State.placed, else -1
-	needs  [][]int32
+	ops   []Operation
+	start State
+	slot  []int32 // by operation: of its lock's front, -1 if nobody has to look at it
+	uses  []int32 // by operation: writes that have this read as their base
+
+	// For a search alone (see task); empty for a replay.
+	unsure []bool    // by operation: it may not have happened, and nothing says that it did
+	mark   []int32   // by operation: bit in State.placed, else -1
+	needs  [][]int32 // by operation: the bits that have to be set before it
 }
 
 // step takes operation i in the given state. It is pure and deterministic.
@@ -43,17 +45,15 @@ type spec struct {
 // end, where nobody sees what it does.
 func (s *spec) step(st State, i int) (State, bool) {
 	next, ok := s.take(st, i)
-	if !ok && s.unsure[i] {
+	if !ok && len(s.unsure) > 0 && s.unsure[i] {
 		return st, true
 	}
 	return next, ok
 }
 
 func (s *spec) take(st State, i int) (State, bool) {
-	for _, bit := range s.needs[i] {
-		if !has(st.placed, bit) {
-			return st, false
-		}
+	if len(s.needs) > 0 && !s.ready(st, i) {
+		return st, false
 	}
 	o := &s.ops[i]
 	if s.Values && o.Read && o.Value >= 0 && o.Value != st.value {
@@ -66,6 +66,15 @@ func (s *spec) take(st State, i int) (State, bool) {
 		return st, false
 	}
 	return s.effect(st, i), true
+}
+
+func (s *spec) ready(st State, i int) bool {
+	for _, bit := range s.needs[i] {
+		if !has(st.placed, bit) {
+			return false
+		}
+	}
+	return true
 }
 
 // effect is what operation i leaves behind, legal or not.
@@ -88,8 +97,8 @@ func (s *spec) effect(st State, i int) State {
 			st.value = o.Value
 		}
 	}
-	if bit := s.mark[i]; bit >= 0 {
-		st.placed = with(st.placed, bit)
+	if len(s.mark) > 0 && s.mark[i] >= 0 {
+		st.placed = with(st.placed, s.mark[i])
 	}
 	return st
 }
@@ -104,55 +113,66 @@ func entry(list string, at int) (read int32, left uint32) {
 	return read, binary.BigEndian.Uint32([]byte(list[at+4 : at+8]))
 }
 
-func appendEntry(list []byte, read int32, left uint32) []byte {
-	list = binary.BigEndian.AppendUint32(list, uint32(read))
-	return binary.BigEndian.AppendUint32(list, left)
+func makeEntry(read int32, left uint32) (e [freshness]byte) {
+	binary.BigEndian.PutUint32(e[:4], uint32(read))
+	binary.BigEndian.PutUint32(e[4:], left)
+	return e
+}
+
+// seek is where a read stands in the list, or would stand.
+func seek(list string, read int32) (at int, found bool) {
+	for ; at < len(list); at += freshness {
+		if r, _ := entry(list, at); r >= read {
+			return at, r == read
+		}
+	}
+	return at, false
 }
 
 func fresh(list string, read int32) bool {
-	for at := 0; at < len(list); at += freshness {
-		if r, _ := entry(list, at); r == read {
-			return true
-		}
-	}
-	return false
+	_, found := seek(list, read)
+	return found
 }
 
 func freshen(list string, read, uses int32) string {
-	at := 0
-	for at < len(list) {
-		if r, _ := entry(list, at); r > read {
-			break
-		}
-		at += freshness
-	}
-	out := append(make([]byte, 0, len(list)+freshness), list[:at]...)
-	return string(append(appendEntry(out, read, uint32(uses)), list[at:]...))
+	at, _ := seek(list, read)
+	e := makeEntry(read, uint32(uses))
+	return list[:at] + string(e[:]) + list[at:]
 }
 
 func use(list string, read int32) string {
-	out := make([]byte, 0, len(list))
-	for at := 0; at < len(list); at += freshness {
-		r, left := entry(list, at)
-		if r == read {
-			left--
-		}
-		if left > 0 {
-			out = appendEntry(out, r, left)
-		}
+	at, found := seek(list, read)
+	if !found {
+		return list
 	}
-	return string(out)
+	_, left := entry(list, at)
+	if left == 1 {
+		return list[:at] + list[at+freshness:]
+	}
+	e := makeEntry(read, left-1)
+	return list[:at] + string(e[:]) + list[at+freshness:]
 }
 
 // keepOwn drops the bases of everybody but the writer: they are outdated.
 func (s *spec) keepOwn(list string, writer int32) string {
-	out := make([]byte, 0, len(list))
-	for at := 0; at < len(list); at += freshness {
-		if r, left := entry(list, at); s.ops[r].Worker == writer {
-			out = appendEntry(out, r, left)
+	mine := func(at int) bool {
+		r, _ := entry(list, at)
+		return s.ops[r].Worker == writer
+	}
+	first := 0 // of the others'
+	for first < len(list) && mine(first) {
+		first += freshness
+	}
+	if first == len(list) {
+		return list
+	}
+	kept := append(make([]byte, 0, len(list)), list[:first]...)
+	for at := first + freshness; at < len(list); at += freshness {
+		if mine(at) {
+			kept = append(kept, list[at:at+freshness]...)
 		}
 	}
-	return string(out)
+	return string(kept)
 }
 
 // Sets of small numbers, as strings of bits of one length each, so that equal sets
@@ -168,19 +188,18 @@ func with(set string, bit int32) string {
 	return string(out)
 }
 
-// newSpec readies the specification. Marks and needs are filled by the task.
+// newSpec readies the specification. It is complete for a replay, but for uses; a
+// search adds what is its own.
 func newSpec(r *Resource, q Question) *spec {
-	n := len(r.ops)
 	s := &spec{
 		Question: q, ops: r.ops, start: State{value: -1, front: noFront},
-		slot: make([]int32, n), uses: make([]int32, n),
-		unsure: make([]bool, n), mark: make([]int32, n), needs: make([][]int32, n),
+		slot: make([]int32, len(r.ops)), uses: make([]int32, len(r.ops)),
 	}
 	if q.Values {
 		s.start.value = r.initial
 	}
-	for i := range r.ops {
-		s.slot[i], s.mark[i] = -1, -1
+	for i := range s.slot {
+		s.slot[i] = -1
 	}
 	s.findLocks()
 	return s

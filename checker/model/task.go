@@ -16,12 +16,17 @@ type task struct {
 	in         []int32 // operations that take part, ascending
 	call, ret  []int64 // by operation: its interval
 	impossible bool    // an interval is empty: no order at all
+	ranked     bool    // intervals are ranks, not times
 	unready    bool    // the context ended before the question was ready, or it is too large
-	marks      int32
-	needed     int // in needs, in all
+	marked     []int32 // by mark: the operation
+	needed     int     // in needs, in all
 
 	reads   [][]int32
 	sources []int
+
+	// lastRead is, by value, when its last read is over. From then on nobody can tell
+	// whether a write of it happened: it would only overwrite and touch. Filled by useful.
+	lastRead []int64
 }
 
 // newTask chooses the operations and gives them intervals.
@@ -48,6 +53,10 @@ func newTask(ctx context.Context, r *Resource, q Question) *task {
 		spec: newSpec(r, q), work: work{ctx: ctx}, r: r,
 		call: make([]int64, len(r.ops)), ret: make([]int64, len(r.ops)),
 	}
+	t.unsure, t.mark, t.needs = make([]bool, len(r.ops)), make([]int32, len(r.ops)), make([][]int32, len(r.ops))
+	for i := range t.mark {
+		t.mark[i] = -1
+	}
 	t.reads, t.sources = r.readers()
 	t.choose()
 	if q.SeqOnly {
@@ -62,7 +71,7 @@ func newTask(ctx context.Context, r *Resource, q Question) *task {
 	for _, i := range t.in {
 		t.impossible = t.impossible || t.call[i] > t.ret[i]
 	}
-	t.start.placed = emptySet(int(t.marks))
+	t.start.placed = emptySet(len(t.marked))
 	return t
 }
 
@@ -110,6 +119,7 @@ func (t *task) endUnanswered() {
 
 // seqAlone: numbered operations at their numbers, the others anywhere.
 func (t *task) seqAlone() {
+	t.ranked = true
 	g := t.group()
 	for _, i := range t.in {
 		if t.ops[i].Numbered {
@@ -127,9 +137,10 @@ func (t *task) intervals() {
 			t.call[i], t.ret[i] = t.ops[i].Invoke, t.ops[i].Answer
 		}
 	} else {
+		t.ranked = true
 		t.rank(g)
 	}
-	t.needUnnumbered(len(g.members) > 0)
+	t.needUnnumbered(t.ranked)
 }
 
 // groups are the numbered operations by rank: a number's writes, then the rest of
@@ -297,8 +308,8 @@ func (t *task) need(i, a int32) {
 		return
 	}
 	if t.mark[a] < 0 {
-		t.mark[a] = t.marks
-		t.marks++
+		t.mark[a] = int32(len(t.marked))
+		t.marked = append(t.marked, a)
 	}
 	t.needs[i] = append(t.needs[i], t.mark[a])
 }

@@ -202,6 +202,10 @@ func TestJudged(t *testing.T) {
 	t.Parallel()
 	var c report.Cell
 	c.Judged(result())
+	if len(c.Properties) != len(result().Properties) || c.Properties[0].Property != checker.StaleWrite || c.Properties[0].Violations == 0 {
+		t.Errorf("properties %+v", c.Properties)
+	}
+	c.Properties = nil
 	want := report.Cell{Verdict: checker.Invalid, Cause: histories.CausePaused, Trials: 4, Pauses: 6, Conclusive: 5, Violated: 2, StaleAttempted: 5, StaleAccepted: 5, Exposures: 1, ExposureMaxNS: 12_500_000, ConclusiveLost: 1, Violation: witness()}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("cell (-want +got):\n%s", diff)

@@ -19,7 +19,7 @@ type index struct {
 
 func newIndex(h *histories.History) *index {
 	x := &index{h: h, lockOf: make([]string, len(h.Ops)), end: h.Header.End.Or(0)}
-	guards := map[string]string{}
+	guards := histories.NewGuards(h)
 	for i := range h.Ops {
 		op := &h.Ops[i]
 		x.end = max(x.end, op.Invoke)
@@ -28,12 +28,7 @@ func newIndex(h *histories.History) *index {
 		}
 		x.lockOf[i] = op.Lock
 		if op.Lock == "" && op.Resource != "" {
-			lock, known := guards[op.Resource]
-			if !known {
-				lock = h.GuardOf(op.Resource)
-				guards[op.Resource] = lock
-			}
-			x.lockOf[i] = lock
+			x.lockOf[i] = guards.Of(op.Resource)
 		}
 	}
 	x.findLocks()

@@ -2,6 +2,7 @@ package witness
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/leasehold-checker/leasehold/checker/internal/show"
 	"github.com/leasehold-checker/leasehold/checker/model"
@@ -223,7 +224,7 @@ func (t *teller) operations(story []Sentence) []int {
 			add(g.Acquire)
 		}
 	}
-	if t.kind == searchStale || t.kind == searchLost {
+	if t.kind == searchStale || t.kind == searchLost || t.kind == searchUnseen {
 		t.allGrants(add)
 	}
 	t.closeUp(in)
@@ -245,17 +246,12 @@ func (t *teller) allGrants(add func(...int)) {
 }
 
 func (t *teller) closeUp(in map[int]bool) {
-	sources := t.Resource.Sources()
+	explainers := t.Resource.Explainers()
 	todo := keys(in, len(t.h.Ops))
-	known := map[int32]bool{} // values
 	for len(todo) > 0 {
 		i := todo[0]
 		todo = todo[1:]
-		var more []int
-		if v, ok := sources.Value(i); ok && !known[v] {
-			known[v] = true
-			more = append(more, sources.Writes(v)...)
-		}
+		more := explainers.At(i)
 		for _, g := range []*model.Grant{t.b.Own(i), t.b.Under(i)} {
 			if g != nil {
 				more = append(more, g.Acquire)
@@ -272,11 +268,12 @@ func (t *teller) closeUp(in map[int]bool) {
 
 func keys(in map[int]bool, n int) []int {
 	var list []int
-	for i := range n {
-		if in[i] {
+	for i, yes := range in {
+		if yes && i < n {
 			list = append(list, i)
 		}
 	}
+	slices.Sort(list)
 	return list
 }
 

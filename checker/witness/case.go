@@ -24,11 +24,12 @@ type Case struct {
 type kind int
 
 const (
-	stale       kind = iota // an operation of an older grant after one of a newer
-	lost                    // an acknowledged write overwritten unseen
-	orphan                  // a read of a value that nobody wrote
-	searchStale             // stale-write: no order of the core, as Porcupine says
-	searchLost              // lost-update: the same
+	stale        kind = iota // an operation of an older grant after one of a newer
+	lost                     // an acknowledged write overwritten unseen
+	orphan                   // a read of a value that nobody wrote
+	searchStale              // stale-write: no order of the core, as Porcupine says
+	searchLost               // lost-update: the same
+	searchUnseen             // lost-update: the values read can be explained, but not without overwriting unseen
 )
 
 // Stale is the case of a stale operation and the first newer one that made it so. If
@@ -70,8 +71,14 @@ func Orphan(r *model.Resource, read int) Case {
 // grant (see [Shrink]).
 func SearchedStale(r *model.Resource, core []int) Case { return searched(r, core, searchStale) }
 
-// SearchedLost is the case of operations that no order explains (see [Shrink]).
-func SearchedLost(r *model.Resource, core []int) Case { return searched(r, core, searchLost) }
+// SearchedLost is the case of operations that no order explains (see [Shrink]); or, if
+// it is unseen, none in which no acknowledged write is overwritten unseen.
+func SearchedLost(r *model.Resource, core []int, unseen bool) Case {
+	if unseen {
+		return searched(r, core, searchUnseen)
+	}
+	return searched(r, core, searchLost)
+}
 
 func searched(r *model.Resource, core []int, k kind) Case {
 	return Case{Resource: r, kind: k, Core: core, late: -1, touch: -1, base: -1, lost: -1, write: -1}

@@ -2,6 +2,7 @@ package witness
 
 import (
 	"context"
+	"slices"
 
 	"github.com/leasehold-checker/leasehold/checker/model"
 )
@@ -19,19 +20,19 @@ type shrinker struct {
 	r       *model.Resource
 	illegal func(*model.Resource) bool
 	bases   map[int]int
-	sources *model.Sources
+	needs   map[int][]int // by read: the writes that it may have seen
 	tries   int
 	work    int
 }
 
-// Shrink finds a small part of a resource's operations that is illegal by itself;
-// the resource as a whole has to be. Leaving out operations keeps a legal order
-// legal, with two things to look after: a read brings the writes of its value, and
-// no write may get another base than it had. All grants stay. What is found when the
+// Shrink finds a small part of some of a resource's operations (places in
+// History.Ops, ascending) that is illegal by itself; they have to be. Leaving out operations keeps a legal order
+// legal, with two things to look after: a read brings the writes that it may have
+// seen, and no write may get another base than it had. All grants stay. What is found when the
 // context ends is illegal, too, and only larger.
-func Shrink(ctx context.Context, r *model.Resource, illegal func(*model.Resource) bool) []int {
-	s := &shrinker{ctx: ctx, r: r, illegal: illegal, bases: r.Bases(), sources: r.Sources()}
-	keep := s.prefix(r.Ops)
+func Shrink(ctx context.Context, r *model.Resource, from []int, illegal func(*model.Resource) bool) []int {
+	s := &shrinker{ctx: ctx, r: r, illegal: illegal, bases: r.Bases(), needs: explained(r, from)}
+	keep := s.prefix(from)
 	for size := max(1, (len(keep)+1)/2); ; {
 		before := len(keep)
 		keep = s.pass(keep, size)
@@ -89,23 +90,26 @@ func (s *shrinker) try(ops []int) ([]int, bool) {
 	return rest, s.illegal(part)
 }
 
-// close drops the reads whose value has lost a writer.
+// explained lists, for every read, the writes that it may have seen.
+func explained(r *model.Resource, from []int) map[int][]int {
+	explainers, needs := r.Explainers(), map[int][]int{}
+	for _, i := range from {
+		if writes := explainers.At(i); len(writes) > 0 {
+			needs[i] = writes
+		}
+	}
+	return needs
+}
+
+// close drops the reads that have lost a write which they may have seen.
 func (s *shrinker) close(ops []int) []int {
 	in := make(map[int]bool, len(ops))
 	for _, i := range ops {
 		in[i] = true
 	}
-	whole := map[int32]bool{} // by value: all its writes are in
 	var rest []int
 	for _, i := range ops {
-		v, read := s.sources.Value(i)
-		if _, known := whole[v]; read && !known {
-			whole[v] = true
-			for _, w := range s.sources.Writes(v) {
-				whole[v] = whole[v] && in[w]
-			}
-		}
-		if !read || whole[v] {
+		if !slices.ContainsFunc(s.needs[i], func(w int) bool { return !in[w] }) {
 			rest = append(rest, i)
 		}
 	}

@@ -43,7 +43,8 @@ func TestShrink(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := Shrink(context.Background(), b.Resources()[0], func(r *model.Resource) bool {
+			r := b.Resources()[0]
+			got := Shrink(context.Background(), r, r.Ops, func(r *model.Resource) bool {
 				return r.Decide(context.Background(), model.Question{Values: true, Bases: true}, model.Limits{}) == model.Illegal
 			})
 			for i := range got {

@@ -329,6 +329,8 @@ func (t *teller) tellWrong() {
 		s.text = fmt.Sprintf("Nobody wrote %s, and it was not there at the start.", value(t.h, t.Core[0]))
 	case t.kind == searchStale:
 		s.text = "In whatever order they took effect, one of an older grant came after one of a newer."
+	case t.kind == searchUnseen:
+		s.text = "In whatever order they took effect, an acknowledged write was overwritten by another worker that had not seen it."
 	default:
 		s.text = "No order of these operations explains what was read: an acknowledged write is missing."
 	}

@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/leasehold-checker/leasehold/checker/model"
@@ -12,11 +13,20 @@ import (
 // grant of the worker" may be another one. It is empty if the notation can't say
 // it (a name with a blank in it).
 func subHistory(b *model.Book, ops []int) string {
+	var text strings.Builder
+	if err := histories.FormatText(&text, partOf(b, ops)); err != nil {
+		return ""
+	}
+	return text.String()
+}
+
+// partOf is some operations of a history as one of its own.
+func partOf(b *model.Book, ops []int) *histories.History {
 	h := b.History
 	sub := &histories.History{Header: histories.Header{
 		Fence: h.Header.Fence, Tokens: h.Header.Tokens, Guards: guards(b, ops), Initial: map[string]string{},
 	}}
-	for _, i := range ops {
+	for _, i := range withNamed(b, ops) {
 		o := h.Ops[i]
 		nameGrants(b, i, &o)
 		if v, known := h.Header.Initial[o.Resource]; known {
@@ -24,11 +34,27 @@ func subHistory(b *model.Book, ops []int) string {
 		}
 		sub.Ops = append(sub.Ops, o)
 	}
-	var text strings.Builder
-	if err := histories.FormatText(&text, sub); err != nil {
-		return ""
+	return sub
+}
+
+// withNamed adds the acquires of grants that were never granted and are named all the
+// same: without them the name would be that of nothing.
+func withNamed(b *model.Book, ops []int) []int {
+	all := slices.Clone(ops)
+	for _, i := range ops {
+		o := &b.History.Ops[i]
+		if !o.ByWorker() || o.F == histories.Acquire || o.Grant == "" || b.Own(i) != nil {
+			continue
+		}
+		named := find(b.History, func(_ int, a *histories.Operation) bool {
+			return a.F == histories.Acquire && a.Process == o.Process && a.Grant == o.Grant
+		})
+		if named >= 0 {
+			all = append(all, named)
+		}
 	}
-	return text.String()
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // guards are those of the locks and resources that the operations name.

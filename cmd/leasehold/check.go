@@ -12,10 +12,10 @@ import (
 
 	"github.com/leasehold-checker/leasehold/checker"
 	"github.com/leasehold-checker/leasehold/checker/report"
-	"github.com/leasehold-checker/leasehold/histories"
 )
 
 type checkOptions struct {
+	input
 	json    bool
 	timeout time.Duration
 }
@@ -26,18 +26,21 @@ func newCheck() *cobra.Command {
 		Use:     "check FILE...",
 		GroupID: "history",
 		Short:   "Judge recorded histories",
-		Long: `Judges each history: a history.jsonl, a .hist file, or - for standard input. It says
-for each property whether it is valid, invalid or unknown, how many cases could be
-judged, and tells the first violations in words.
+		Long: `Judges each history: a history.jsonl, a .hist file, the history.edn of a Jepsen test of
+locks or registers, each of them packed with gzip or zstd or not, or - for standard
+input. It says for each property whether it is valid, invalid or unknown, how many
+cases could be judged, and tells the first violations in words.
 
 Exits 0 if every history is valid, 1 if one is invalid, 2 if one can't be decided
 or puts nothing to the test, 4 if one is malformed.`,
 		Example: `  leasehold check runs/latest/*/history.jsonl
   leasehold check --json bug-report.hist
-  zcat history.jsonl.gz | leasehold check -`,
+  leasehold check store/latest/history.edn
+  leasehold check history.jsonl.zst`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error { return check(cmd, files, o) },
 	}
+	o.input.addFlags(cmd)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print each result as JSON")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "give up on a history after this, and call it unknown")
 	return cmd
@@ -62,14 +65,14 @@ func check(cmd *cobra.Command, files []string, o checkOptions) error {
 }
 
 func checkFile(ctx context.Context, in io.Reader, out io.Writer, file string, named bool, o checkOptions) (int, error) {
-	h, err := readHistory(in, file)
+	h, err := o.input.read(in, file)
 	if err != nil {
 		return exitUsage, err
 	}
 	r, err := checker.Check(ctx, h, checker.Options{Timeout: o.timeout})
 	switch {
-	case errors.Is(err, checker.ErrDisagree):
-		return exitInternal, fmt.Errorf("%s: %w", file, err)
+	case errors.Is(err, checker.ErrFault):
+		return fault(h, file, "", err)
 	case err != nil && ctx.Err() != nil:
 		return interruptCode(ctx), fmt.Errorf("%s: %w", file, context.Cause(ctx))
 	case err != nil:
@@ -96,14 +99,6 @@ func printed(v checker.Verdict, err error) (int, error) {
 		return worseCode(verdictCode(v), exitEnvironment), err
 	}
 	return verdictCode(v), nil
-}
-
-// readHistory reads a file, or standard input if its name is "-".
-func readHistory(in io.Reader, file string) (*histories.History, error) {
-	if file == "-" {
-		return histories.ReadFrom(in, "standard input")
-	}
-	return histories.ReadFile(file)
 }
 
 // worseCode is the exit code that decides between two.

@@ -14,7 +14,7 @@ const (
 	exitInconclusive = 2   // unknown, a floor missed, an expected violation that did not show
 	exitEnvironment  = 3   // a store, a resource or a worker did not start; cleaning up failed
 	exitUsage        = 4   // usage, configuration, malformed input
-	exitInternal     = 70  // a bug: a recovered panic, or the judges disagree
+	exitInternal     = 70  // a bug: a recovered panic, judges that disagree, a proof that does not hold
 	exitInterrupted  = 130 // SIGINT
 	exitTerminated   = 143 // SIGTERM
 )
@@ -53,7 +53,7 @@ func exitCode(err error) int {
 	switch {
 	case errors.As(err, &e):
 		return e.code
-	case errors.Is(err, checker.ErrDisagree):
+	case errors.Is(err, checker.ErrFault):
 		return exitInternal
 	}
 	return exitUsage

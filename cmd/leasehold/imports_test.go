@@ -19,12 +19,12 @@ var rules = []struct {
 	never  []string // prefixes of import paths; "!" before one lifts an earlier one
 }{
 	{"the judge needs no worker and no nemesis", "checker", nil, []string{module, "!" + module + "checker", "!" + module + "histories"}},
-	{"the judge stands on Porcupine and the standard library", "checker", []string{"checker/report"} /* it colours */, []string{"go.etcd.io", "google.golang.org", "github.com/spf13", "golang.org/x"}},
+	{"the judge stands on Porcupine and the standard library", "checker", []string{"checker/report"} /* it colours */, []string{"go.etcd.io", "google.golang.org", "github.com/spf13", "github.com/klauspost", "golang.org/x", "olympos.io"}},
 	{"the nemesis knows its targets only through interfaces", "nemesis", nil, []string{module, "!" + module + "nemesis", "!" + module + "histories"}},
 	{"the worker neither judges nor breaks anything", "workload", []string{"workload/campaign", "workload/catalog", "workload/locktest"}, []string{module + "checker", module + "nemesis"}},
 	{"a lock's author builds no server of ours", "workload/locktest", nil, []string{"go.etcd.io", "github.com/nats-io", "github.com/testcontainers", "github.com/moby", "k8s.io", module + "workload/catalog"}},
 	{"histories know nobody", "histories", nil, []string{module, "!" + module + "histories"}},
-	{"histories need only the standard library", "histories", []string{"histories/monotonic"}, []string{"github.com", "!" + module, "go.etcd.io", "golang.org", "google.golang.org"}},
+	{"histories need only the standard library", "histories", []string{"histories/monotonic", "histories/edn", "histories/zstd"}, []string{"github.com", "!" + module, "go.etcd.io", "golang.org", "google.golang.org", "olympos.io"}},
 	{"only the catalog knows which locks and stores there are", "workload/campaign", nil, []string{"go.etcd.io", module + "workload/catalog", module + "workload/lock/", module + "workload/store/"}},
 	{"containers are one package's matter", "workload", []string{"workload/catalog", "workload/store/container"}, []string{"github.com/testcontainers", "github.com/moby"}},
 	{"a server is linked in only where it is run", "workload/lock", nil, []string{"go.etcd.io/etcd/server"}},
