@@ -41,13 +41,20 @@ func (c *cellRun) spot(ctx context.Context, found func(*floor.Stale)) {
 	tick := time.NewTicker(spotEvery)
 	defer tick.Stop()
 	for {
+		over := false
+		look, cancel := ctx, func() {}
 		select {
 		case <-tick.C:
-		case <-ctx.Done():
-			return
+		case <-ctx.Done(): // what happened last is looked at as well, if that is soon done
+			over = true
+			look, cancel = context.WithTimeout(context.WithoutCancel(ctx), spotEvery)
 		}
-		if stale := s.look(ctx); stale != nil {
+		stale := s.look(look)
+		cancel()
+		if stale != nil {
 			found(stale)
+		}
+		if over || stale != nil {
 			return
 		}
 	}
