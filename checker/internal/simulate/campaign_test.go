@@ -14,6 +14,7 @@ func TestCampaignIsWellFormed(t *testing.T) {
 		for _, plant := range []simulate.Plant{simulate.Nothing, simulate.StaleWrite, simulate.LostUpdate} {
 			t.Run(fmt.Sprintf("%s/%d", name, plant), func(t *testing.T) {
 				t.Parallel()
+				p := p // the others have theirs
 				p.Plant = plant
 				h := simulate.Campaign(p)
 				if err := histories.Validate(h); err != nil {

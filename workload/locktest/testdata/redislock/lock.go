@@ -17,8 +17,8 @@ var ErrGone = errors.New("the lock is not ours any more")
 // Lock takes leases in one Redis.
 type Lock struct {
 	rdb *redis.Client
-	// careless releases without looking whose lock it is: a holder whose lease has run
-	// out deletes the one of its successor, and a third can take it.
+	// careless draws the token before it has the lock: whoever waits for long gets it
+	// with a smaller number than those who had it meanwhile.
 	careless bool
 }
 
@@ -59,8 +59,18 @@ type Lease struct {
 // Acquire takes the lock, or tries until ctx ends.
 func (l *Lock) Acquire(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 	owner := rand.Text()
+	var early int64
+	if l.careless {
+		var err error
+		if early, err = l.rdb.Incr(ctx, key+":token").Result(); err != nil {
+			return nil, err
+		}
+	}
 	for {
 		token, err := take.Run(ctx, l.rdb, []string{key}, owner, ttl.Milliseconds()).Int64()
+		if err == nil && l.careless {
+			token = early
+		}
 		if err == nil {
 			return &Lease{Token: token, lock: l, key: key, owner: owner}, nil
 		}
@@ -77,9 +87,6 @@ func (l *Lock) Acquire(ctx context.Context, key string, ttl time.Duration) (*Lea
 
 // Release gives the lock back.
 func (l *Lease) Release(ctx context.Context) error {
-	if l.lock.careless {
-		return l.lock.rdb.Del(ctx, l.key).Err()
-	}
 	n, err := giveBack.Run(ctx, l.lock.rdb, []string{l.key}, l.owner).Int64()
 	if err == nil && n == 0 {
 		return ErrGone

@@ -49,7 +49,7 @@ func TestRight(t *testing.T) {
 	locktest.Run(t, locktest.Config{Lock: "right", Endpoints: []string{endpoint(t)}, Tokens: true, Late: 300 * time.Millisecond})
 }
 
-// TestCareless fails, fence or no fence: the log tells how the lock was lost.
+// TestCareless fails, fence or no fence: the log tells of the token that went back.
 func TestCareless(t *testing.T) {
 	locktest.Run(t, locktest.Config{Lock: "careless", Endpoints: []string{endpoint(t)}, Tokens: true, Late: 300 * time.Millisecond})
 }
